@@ -1,0 +1,28 @@
+# Options that hold for every target: warnings, linker, sanitizer, ccache.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+# Checks stay on in every build that is not a release: no NDEBUG. Line tables are
+# enough for a stack trace and half the size of full debug information.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+
+find_program(TGPT_CCACHE ccache)
+if(TGPT_CCACHE)
+  # A precompiled header is only cacheable when ccache may ignore its time stamp.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${TGPT_CCACHE})
+endif()
+
+find_program(TGPT_LLD NAMES ld.lld-22 ld.lld PATHS /usr/lib/llvm-22/bin)
+if(TGPT_LLD)
+  add_link_options(-fuse-ld=lld -B/usr/lib/llvm-22/bin)
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+
+if(TGPT_ASAN)
+  add_compile_options(-fsanitize=address -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address)
+endif()

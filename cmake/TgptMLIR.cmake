@@ -1,0 +1,31 @@
+# LLVM and MLIR 22 from Debian: linked as the two shared libraries, never as archives.
+find_package(MLIR 22.1 REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir NO_DEFAULT_PATH)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+set(LLVM_EXTERNAL_LIT ${LLVM_TOOLS_BINARY_DIR}/lit CACHE STRING "" FORCE)
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+add_definitions(${LLVM_DEFINITIONS})
+
+# One precompiled header for dialects, passes and the compiler's IR parts.
+add_library(tgpt_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
+target_precompile_headers(tgpt_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Pch.h)
+
+# tgpt_tablegen(file.td PREFIX generator-flag ...): writes build/<dir>/<PREFIX>.<suffix>.
+function(tgpt_tablegen td output)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  mlir_tablegen(${output} ${ARGN} -I${CMAKE_SOURCE_DIR})
+  set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
+endfunction()
+
+# tgpt_mlir_library(name file.cpp ... DEPENDS lib ... GENERATED target ...): a library over MLIR.
+function(tgpt_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;GENERATED" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_precompile_headers(${name} REUSE_FROM tgpt_mlir_pch)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} MLIR LLVM)
+  if(ARG_GENERATED)
+    add_dependencies(${name} ${ARG_GENERATED})
+  endif()
+endfunction()

@@ -1,0 +1,24 @@
+# The functions every folder's CMakeLists.txt uses, so that adding a file is one line.
+
+# tgpt_library(name file.cpp ... DEPENDS lib ...): a plain C++ library.
+function(tgpt_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+endfunction()
+
+# tgpt_tool(name file.cpp ... DEPENDS lib ...): an executable in build/bin.
+function(tgpt_tool name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+endfunction()
+
+# tgpt_unit_test(name file.cpp ... DEPENDS lib ...): a GoogleTest binary, run by ctest.
+function(tgpt_unit_test name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/unit)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
