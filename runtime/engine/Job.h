@@ -1,0 +1,123 @@
+//===- Job.h - runs a plan on all its ranks ---------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A job checks a plan, gives every rank a thread and one arena of exactly the
+// planned bytes, resolves every instruction to a function pointer and tensor
+// views, and then runs steps. A step neither allocates nor looks anything up.
+//
+// The first rank that fails ends the job: all waits end, runStep throws Error
+// with that rank, stage, segment, instruction and model line, and so does every
+// later call that needs the ranks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_JOB_H
+#define TGPT_RUNTIME_ENGINE_JOB_H
+
+#include "runtime/engine/KernelSet.h"
+#include "runtime/engine/LogicalTensor.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// Where INPUT instructions get their data.
+class StepInputs {
+public:
+  virtual ~StepInputs() = default;
+  /// Fills `destination`. Called on rank threads, by several at once; every rank
+  /// with the same dpIndex must be given the same values. `microBatch` is -1 in
+  /// BEGIN and UPDATE segments. Scalars ("learning_rate", "step") come the same
+  /// way: storeElement (Scalar.h) converts to the destination's dtype. May throw;
+  /// must not allocate when the step is to be free of allocations.
+  virtual void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) = 0;
+};
+
+/// What a step reported through OUTPUT instructions; NaN for what the plan does not report.
+struct StepMetrics {
+  double loss;
+  double gradNorm;
+  double tokenCount;
+  std::vector<std::pair<std::string, double>> byName; // sorted by name, all of them
+
+  /// The metric of that name, or NaN.
+  double value(std::string_view name) const;
+};
+
+struct JobOptions {
+  int threadsPerRank = 1;
+  bool pinThreads = false;         // rank r to core r mod cores
+  double stuckAfterSeconds = 60;   // a wait gives up when no rank has advanced for so long
+  bool profile = false;
+  KernelSet kernels;               // empty: cpuKernels()
+};
+
+/// Time of one opcode on one rank, over all steps since the start or resetProfile().
+struct ProfileEntry {
+  std::string opcode; // kernel name, or "all_reduce", "send", "input"...; waiting included
+  int64_t calls = 0;
+  double seconds = 0;
+  double flops = 0;
+  double bytes = 0; // read and written
+};
+
+class Job {
+public:
+  explicit Job(plan::Plan plan, JobOptions options = {});
+  ~Job();
+  Job(const Job &) = delete;
+  Job &operator=(const Job &) = delete;
+
+  const plan::Plan &plan() const;
+  int64_t ranks() const;
+
+  /// Sets every variable to its first values.
+  void initializeVariables();
+
+  /// Runs one step on all ranks. The result is valid until the next step.
+  const StepMetrics &runStep(StepInputs &inputs);
+
+  // Variables by name, between steps. Throws Error for an unknown name (naming
+  // the nearest one) or a tensor of another shape or dtype.
+
+  /// All names, sorted; a weight tied across stages is listed once.
+  std::vector<std::string> variableNames() const;
+  /// The plan's entry (the owner's, for a tied weight).
+  const plan::Variable &variable(std::string_view name) const;
+  /// Assembled from the owner stage's shards; addends are summed in rank order in f64.
+  LogicalTensor readVariable(std::string_view name) const;
+  /// To every shard and every copy; of addends, the first is set and the others zeroed.
+  void writeVariable(std::string_view name, const LogicalTensor &value);
+  /// Throws Error naming the variable, ranks and element where two copies of a
+  /// shard (replicas, tied weights) are not bit-equal.
+  void verifyCopiesEqual() const;
+
+  // Facts about the run.
+
+  /// End of the last arena byte bound to an executed instruction, rounded up to
+  /// 64 (the grain of the plan's regions). Equal to plannedBytes after a step.
+  int64_t highWaterBytes(int64_t rank) const;
+  int64_t plannedBytes(int64_t rank) const;
+  /// "rank 3 (dp 0, pp 1, tp 1)".
+  std::string describeRank(int64_t rank) const;
+  /// Per opcode, sorted by falling seconds; empty without JobOptions::profile.
+  std::vector<ProfileEntry> profile(int64_t rank) const;
+  void resetProfile();
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_JOB_H

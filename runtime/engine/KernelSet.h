@@ -1,0 +1,49 @@
+//===- KernelSet.h - the kernels a job runs with ----------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The engine knows kernels only through this table lookup, so a backend or a test
+// can bring its own.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_KERNELSET_H
+#define TGPT_RUNTIME_ENGINE_KERNELSET_H
+
+#include "runtime/kernels/api/Kernel.h"
+#include "runtime/plan/CheckPlan.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// A kernel for one call: what to run, and what to check before (may be null).
+struct ResolvedKernel {
+  KernelFunction function = nullptr;
+  KernelShapeCheck check = nullptr;
+};
+
+struct KernelSet {
+  std::string name; // "cpu", "reference"
+  /// Finds the kernel for a call from its dtypes; a null function when there is none.
+  std::function<ResolvedKernel(std::string_view opcode, const KernelCall &call)> find;
+  /// All opcodes, for the suggestion in "unknown kernel".
+  std::vector<std::string> opcodes;
+};
+
+/// The kernels of runtime/kernels: the tuned ones, and the plain ones that judge them.
+KernelSet cpuKernels();
+KernelSet referenceKernels();
+
+/// A KernelCheck for checkPlan, from a kernel set: unknown opcodes (naming the
+/// nearest known one), missing dtypes, wrong operands.
+KernelCheck kernelCheckOf(const KernelSet &kernels);
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_KERNELSET_H

@@ -1,0 +1,27 @@
+//===- LogicalTensor.h - a variable, unsharded ------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_LOGICALTENSOR_H
+#define TGPT_RUNTIME_ENGINE_LOGICALTENSOR_H
+
+#include "runtime/kernels/api/Kernel.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// The whole (global) tensor behind the shards of a variable: dense, row-major.
+struct LogicalTensor {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_LOGICALTENSOR_H
