@@ -1,0 +1,33 @@
+//===- Batches.cpp - the tokens and labels of every micro-batch -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/data/Batches.h"
+
+#include <algorithm>
+
+using namespace tgpt::runtime;
+
+static int64_t checkedSampleCount(const TokenSource &source, int64_t sequenceLength) {
+  requireOneSample(source, sequenceLength);
+  return (source.tokenCount() - 1) / sequenceLength;
+}
+
+Batches::Batches(const TokenSource &source, BatchShape shape, uint64_t seed, std::optional<int32_t> ignoreToken)
+    : source(source), shape(shape), samples(checkedSampleCount(source, shape.sequenceLength)), order(seed, samples),
+      ignoreToken(ignoreToken) {}
+
+void Batches::fill(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens,
+                   std::span<int32_t> labels) const {
+  int64_t length = shape.sequenceLength;
+  int64_t draw = firstDraw + (dpIndex * shape.microBatches + microBatch) * shape.microBatchSamples;
+  for (int64_t row = 0; row < shape.microBatchSamples; ++row) {
+    int64_t position = order.sampleOf(draw + row) * length;
+    source.read(position, tokens.subspan(row * length, length));
+    source.read(position + 1, labels.subspan(row * length, length));
+  }
+  if (ignoreToken)
+    std::replace(labels.begin(), labels.end(), *ignoreToken, ignoredLabel);
+}

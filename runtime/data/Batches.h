@@ -1,0 +1,65 @@
+//===- Batches.h - the tokens and labels of every micro-batch ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A step of B = dp * microBatches * microBatchSamples samples uses draws
+// firstDraw .. firstDraw + B - 1 of the sample order. Draw firstDraw + g goes to
+//
+//   g = (dpIndex * microBatches + microBatch) * microBatchSamples + row
+//
+// so the samples of a step are the same set for every split of B.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_DATA_BATCHES_H
+#define TGPT_RUNTIME_DATA_BATCHES_H
+
+#include "runtime/data/SampleOrder.h"
+#include "runtime/data/TokenSource.h"
+
+#include <optional>
+
+namespace tgpt::runtime {
+
+/// How the samples of a step are dealt to the data-parallel ranks and micro-batches.
+struct BatchShape {
+  int64_t sequenceLength = 0;
+  int64_t microBatchSamples = 0;
+  int64_t microBatches = 0; // per data-parallel rank
+  int64_t dataParallel = 1;
+
+  int64_t samplesPerStep() const { return microBatchSamples * microBatches * dataParallel; }
+  int64_t tokensPerStep() const { return samplesPerStep() * sequenceLength; }
+};
+
+class Batches {
+public:
+  /// The label of a position that counts nowhere.
+  static constexpr int32_t ignoredLabel = -100;
+
+  /// Labels equal to `ignoreToken` become ignoredLabel. `source` must outlive this.
+  Batches(const TokenSource &source, BatchShape shape, uint64_t seed,
+          std::optional<int32_t> ignoreToken = std::nullopt);
+
+  const BatchShape &getShape() const { return shape; }
+  int64_t sampleCount() const { return samples; }
+  const SampleOrder &getOrder() const { return order; }
+
+  /// Fills tokens and labels [microBatchSamples, sequenceLength] of one micro-batch of one data-parallel rank, in the
+  /// step whose first draw is `firstDraw`. Safe to call from many threads.
+  void fill(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens,
+            std::span<int32_t> labels) const;
+
+private:
+  const TokenSource &source;
+  BatchShape shape;
+  int64_t samples;
+  SampleOrder order;
+  std::optional<int32_t> ignoreToken;
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_DATA_BATCHES_H
