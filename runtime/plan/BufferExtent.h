@@ -1,0 +1,59 @@
+//===- BufferExtent.h - where the bytes of a buffer lie ---------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_PLAN_BUFFEREXTENT_H
+#define TGPT_RUNTIME_PLAN_BUFFEREXTENT_H
+
+#include "runtime/plan/plan.pb.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// Grain of regions: their offsets and slot sizes are multiples of it.
+constexpr int64_t regionGrainBytes = 64;
+
+/// Bytes of one element; 0 for an unknown dtype.
+constexpr int64_t elementBytes(plan::DType dtype) {
+  switch (dtype) {
+  case plan::F64: return 8;
+  case plan::F32: return 4;
+  case plan::BF16: return 2;
+  case plan::I32: return 4;
+  default: return 0;
+  }
+}
+
+/// Bytes of a tensor; nothing when a dimension is below 1, the dtype is unknown or the product overflows.
+template <typename Shape> std::optional<int64_t> tensorBytes(plan::DType dtype, const Shape &shape) {
+  int64_t bytes = elementBytes(dtype);
+  for (int64_t size : shape)
+    if (size < 1 || __builtin_mul_overflow(bytes, size, &bytes))
+      return std::nullopt;
+  return bytes > 0 ? std::optional(bytes) : std::nullopt;
+}
+
+/// Half-open byte range within a slot of a region.
+struct Extent {
+  uint32_t region;
+  int64_t begin;
+  int64_t end;
+  bool overlaps(const Extent &other) const { return region == other.region && begin < other.end && other.begin < end; }
+  bool operator==(const Extent &) const = default;
+};
+
+/// The range of a buffer that has been checked.
+inline Extent extentOf(const plan::Buffer &buffer) {
+  return {buffer.region(), buffer.offset_bytes(),
+          buffer.offset_bytes() + tensorBytes(buffer.dtype(), buffer.shape()).value_or(0)};
+}
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_PLAN_BUFFEREXTENT_H

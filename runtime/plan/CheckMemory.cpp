@@ -1,0 +1,288 @@
+//===- CheckMemory.cpp - regions, buffers and variables ---------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// After these checks every buffer lies within its region and the region within
+// the arena, for every slot, and no arithmetic on them overflows.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/BufferExtent.h"
+#include "runtime/plan/PlanProblems.h"
+#include "runtime/plan/PlanText.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+/// TensorView::maxRank; restated because the plan library does not know kernels.
+static constexpr int mostDimensions = 6;
+
+namespace {
+
+/// The checks of one stage.
+class StageMemory {
+public:
+  StageMemory(const plan::StageProgram &stage, const RankGrid &grid, PlanProblems &problems)
+      : stage(stage), grid(grid), problems(problems), place("stage " + std::to_string(stage.stage())) {}
+
+  void check() {
+    checkRegions();
+    if (problems.any())
+      return;
+    for (int i = 0; i < stage.buffers_size(); ++i)
+      checkBuffer(i);
+    if (problems.any())
+      return;
+    for (const plan::Variable &variable : stage.variables())
+      checkVariable(variable);
+    if (!problems.any())
+      checkVariablesApart();
+  }
+
+private:
+  void checkRegions();
+  void checkRegion(int index);
+  void checkBuffer(int index);
+  void checkVariable(const plan::Variable &variable);
+  void checkVariableRegion(const plan::Variable &variable, const std::string &where);
+  void checkLocalShape(const plan::Variable &variable, const std::string &where);
+  void checkInitializer(const plan::Variable &variable, const std::string &where);
+  void checkVariablesApart();
+
+  const plan::StageProgram &stage;
+  const RankGrid &grid;
+  PlanProblems &problems;
+  std::string place;
+};
+
+} // namespace
+
+static std::string regionText(const plan::StageProgram &stage, int index) {
+  return "region " + std::to_string(index) + " (" + plan::Region::Kind_Name(stage.regions(index).kind()) + ")";
+}
+
+void StageMemory::checkRegion(int index) {
+  const plan::Region &region = stage.regions(index);
+  std::string where = place + ", " + regionText(stage, index);
+  if (region.kind() <= plan::Region::KIND_UNSPECIFIED || region.kind() > plan::Region::COMMUNICATION)
+    return problems.add(place + ", region " + std::to_string(index) + " has the unknown kind " +
+                        std::to_string(static_cast<int>(region.kind())));
+  if (region.offset_bytes() < 0 || region.slot_bytes() < 0 || region.slots() < 1)
+    return problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + ", slot size " +
+                        std::to_string(region.slot_bytes()) + " and " + std::to_string(region.slots()) + " slots");
+  if (region.slots() > 1 && region.kind() != plan::Region::ACTIVATIONS)
+    problems.add(where + " has " + std::to_string(region.slots()) + " slots, but only ACTIVATIONS may have more than one");
+  if (region.offset_bytes() % regionGrainBytes != 0 || region.slot_bytes() % regionGrainBytes != 0)
+    problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + " and slot size " +
+                 std::to_string(region.slot_bytes()) + ", both must be multiples of " +
+                 std::to_string(regionGrainBytes) + " bytes");
+  if (region.peak_live_bytes() < 0 || region.peak_live_bytes() > region.slot_bytes())
+    problems.add(where + " has " + std::to_string(region.peak_live_bytes()) + " peak live bytes in slots of " +
+                 std::to_string(region.slot_bytes()));
+  int64_t end;
+  if (__builtin_mul_overflow(region.slot_bytes(), region.slots(), &end) ||
+      __builtin_add_overflow(end, region.offset_bytes(), &end) || end > stage.arena_bytes())
+    problems.add(where + " at offset " + std::to_string(region.offset_bytes()) + " with " +
+                 std::to_string(region.slots()) + " slots of " + std::to_string(region.slot_bytes()) +
+                 " bytes ends beyond the arena of " + std::to_string(stage.arena_bytes()) + " bytes");
+}
+
+void StageMemory::checkRegions() {
+  if (stage.arena_bytes() < 0)
+    return problems.add(place + " has an arena of " + std::to_string(stage.arena_bytes()) + " bytes");
+  for (int i = 0; i < stage.regions_size(); ++i)
+    checkRegion(i);
+  if (problems.any())
+    return;
+  std::vector<int> order(stage.regions_size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return stage.regions(a).offset_bytes() < stage.regions(b).offset_bytes();
+  });
+  int64_t end = 0;
+  int last = -1;
+  for (int i : order) {
+    const plan::Region &region = stage.regions(i);
+    int64_t bytes = region.slots() * region.slot_bytes();
+    if (bytes == 0)
+      continue;
+    if (region.offset_bytes() < end)
+      problems.add(place + ", " + regionText(stage, i) + " starts at " + std::to_string(region.offset_bytes()) + ", within " +
+                   regionText(stage, last) + ", which ends at " + std::to_string(end));
+    end = std::max(end, region.offset_bytes() + bytes);
+    last = i;
+  }
+  if (end != stage.arena_bytes())
+    problems.add(place + " has an arena of " + std::to_string(stage.arena_bytes()) + " bytes, but its regions end at " +
+                 std::to_string(end));
+}
+
+void StageMemory::checkBuffer(int index) {
+  const plan::Buffer &buffer = stage.buffers(index);
+  std::string where = place + ", buffer " + std::to_string(index) + " '" + buffer.name() + "'";
+  if (elementBytes(buffer.dtype()) == 0)
+    return problems.add(where + " has the unknown " + dtypeText(buffer.dtype()));
+  if (buffer.shape_size() > mostDimensions)
+    return problems.add(where + " has " + std::to_string(buffer.shape_size()) + " dimensions, at most " +
+                        std::to_string(mostDimensions) + " are possible");
+  std::optional<int64_t> bytes = tensorBytes(buffer.dtype(), buffer.shape());
+  if (!bytes)
+    return problems.add(where + " has the impossible shape " + tensorText(buffer));
+  if (buffer.region() >= static_cast<uint32_t>(stage.regions_size()))
+    return problems.add(where + " lies in region " + std::to_string(buffer.region()) + ", but the stage has " +
+                        std::to_string(stage.regions_size()) + " regions");
+  int64_t slotBytes = stage.regions(buffer.region()).slot_bytes();
+  if (buffer.offset_bytes() < 0 || buffer.offset_bytes() > slotBytes || *bytes > slotBytes - buffer.offset_bytes())
+    return problems.add(where + " at offset " + std::to_string(buffer.offset_bytes()) + " with " +
+                        std::to_string(*bytes) + " bytes ends beyond " + regionText(stage, buffer.region()) + " of " +
+                        std::to_string(slotBytes) + " bytes");
+  if (buffer.offset_bytes() % elementBytes(buffer.dtype()) != 0)
+    problems.add(where + " is at offset " + std::to_string(buffer.offset_bytes()) + ", which is not a multiple of its element size " +
+                 std::to_string(elementBytes(buffer.dtype())));
+}
+
+static bool isPersistent(plan::Region::Kind kind) {
+  return kind == plan::Region::PARAMETERS || kind == plan::Region::GRADIENTS || kind == plan::Region::OPTIMIZER;
+}
+
+void StageMemory::checkVariableRegion(const plan::Variable &variable, const std::string &where) {
+  plan::Region::Kind kind = stage.regions(stage.buffers(variable.buffer()).region()).kind();
+  auto mustBe = [&](plan::Region::Kind expected) {
+    if (kind != expected)
+      problems.add(where + ", a " + plan::Variable::Role_Name(variable.role()) + ", lies in a region of kind " +
+                   plan::Region::Kind_Name(kind) + ", it belongs in " + plan::Region::Kind_Name(expected));
+  };
+  switch (variable.role()) {
+  case plan::Variable::PARAMETER: return mustBe(plan::Region::PARAMETERS);
+  case plan::Variable::MASTER:
+  case plan::Variable::MOMENT1:
+  case plan::Variable::MOMENT2: return mustBe(plan::Region::OPTIMIZER);
+  case plan::Variable::GRADIENT: return mustBe(plan::Region::GRADIENTS);
+  case plan::Variable::METRIC:
+    if (!isPersistent(kind))
+      problems.add(where + " lies in a region of kind " + plan::Region::Kind_Name(kind) +
+                   ", whose contents do not outlive a segment");
+    return;
+  default: problems.add(where + " has the unknown role " + std::to_string(static_cast<int>(variable.role())));
+  }
+}
+
+void StageMemory::checkLocalShape(const plan::Variable &variable, const std::string &where) {
+  const plan::Buffer &buffer = stage.buffers(variable.buffer());
+  if (variable.global_shape_size() != buffer.shape_size() || variable.dims_size() != buffer.shape_size())
+    return problems.add(where + " has " + std::to_string(variable.global_shape_size()) + " global dimensions and " +
+                        std::to_string(variable.dims_size()) + " shardings, but its buffer has " +
+                        std::to_string(buffer.shape_size()) + " dimensions");
+  std::set<std::string> used;
+  auto useAxis = [&](const std::string &axis) {
+    if (axis != "dp" && axis != "tp")
+      problems.add(where + " is spread over axis '" + axis + "', only 'dp' and 'tp' are possible");
+    else if (!used.insert(axis).second)
+      problems.add(where + " uses axis '" + axis + "' twice");
+  };
+  for (int i = 0; i < buffer.shape_size(); ++i) {
+    int64_t parts = 1;
+    for (const std::string &axis : variable.dims(i).axes()) {
+      useAxis(axis);
+      parts *= grid.axisSize(axis);
+      if (problems.any())
+        return;
+    }
+    int64_t global = variable.global_shape(i);
+    if (global < 1 || global % parts != 0 || global / parts != buffer.shape(i))
+      problems.add(where + ": global dimension " + std::to_string(i) + " is " + std::to_string(global) + " over " +
+                   std::to_string(parts) + " ranks, but the buffer holds " + std::to_string(buffer.shape(i)));
+  }
+  for (const std::string &axis : variable.partial_axes())
+    useAxis(axis);
+  if (!tensorBytes(buffer.dtype(), variable.global_shape()))
+    problems.add(where + " has a global shape whose bytes overflow");
+}
+
+void StageMemory::checkInitializer(const plan::Variable &variable, const std::string &where) {
+  const plan::Initializer &initializer = variable.initializer();
+  if (initializer.kind() != plan::Initializer::CONSTANT && initializer.kind() != plan::Initializer::NORMAL)
+    return problems.add(where + " has no initializer");
+  if (!std::isfinite(initializer.value()))
+    problems.add(where + " starts from a value that is not finite");
+  if (initializer.kind() != plan::Initializer::NORMAL)
+    return;
+  if (!std::isfinite(initializer.stddev()) || initializer.stddev() < 0)
+    problems.add(where + " has the standard deviation " + std::to_string(initializer.stddev()));
+  if (initializer.key().empty())
+    problems.add(where + " starts from random values, but names no key");
+  if (stage.buffers(variable.buffer()).dtype() == plan::I32)
+    problems.add(where + " starts from random values, but is i32");
+}
+
+void StageMemory::checkVariable(const plan::Variable &variable) {
+  std::string where = place + ", variable '" + variable.name() + "'";
+  if (variable.name().empty())
+    return problems.add(place + " has a variable without a name");
+  if (variable.buffer() >= static_cast<uint32_t>(stage.buffers_size()))
+    return problems.add(where + " lies in buffer " + std::to_string(variable.buffer()) + ", but the stage has " +
+                        std::to_string(stage.buffers_size()) + " buffers");
+  checkVariableRegion(variable, where);
+  checkLocalShape(variable, where);
+  checkInitializer(variable, where);
+}
+
+void StageMemory::checkVariablesApart() {
+  std::set<std::string> names;
+  std::vector<std::pair<Extent, const plan::Variable *>> extents;
+  for (const plan::Variable &variable : stage.variables()) {
+    if (!names.insert(variable.name()).second)
+      problems.add(place + " has two variables named '" + variable.name() + "'");
+    extents.emplace_back(extentOf(stage.buffers(variable.buffer())), &variable);
+  }
+  std::sort(extents.begin(), extents.end(), [](const auto &a, const auto &b) {
+    return std::pair(a.first.region, a.first.begin) < std::pair(b.first.region, b.first.begin);
+  });
+  for (size_t i = 1; i < extents.size(); ++i)
+    if (extents[i - 1].first.overlaps(extents[i].first))
+      problems.add(place + ", variables '" + extents[i - 1].second->name() + "' and '" + extents[i].second->name() +
+                   "' overlap in " + regionText(stage, extents[i].first.region));
+}
+
+/// Copies of one variable in several stages agree, and exactly one is the owner's.
+static void checkCopies(const plan::Plan &plan, PlanProblems &problems) {
+  struct Copies {
+    const plan::Variable *first;
+    const plan::Buffer *buffer;
+    int64_t stage;
+    int owners = 0;
+  };
+  std::map<std::string, Copies> byName;
+  for (const plan::StageProgram &stage : plan.stages())
+    for (const plan::Variable &variable : stage.variables()) {
+      const plan::Buffer &buffer = stage.buffers(variable.buffer());
+      Copies &copies = byName.try_emplace(variable.name(), Copies{&variable, &buffer, stage.stage()}).first->second;
+      copies.owners += variable.owner();
+      bool same = copies.first->role() == variable.role() && copies.buffer->dtype() == buffer.dtype() &&
+                  std::equal(variable.global_shape().begin(), variable.global_shape().end(),
+                             copies.first->global_shape().begin(), copies.first->global_shape().end()) &&
+                  copies.first->initializer().SerializeAsString() == variable.initializer().SerializeAsString();
+      if (!same)
+        problems.add("variable '" + variable.name() + "' differs between stage " + std::to_string(copies.stage) +
+                     " and stage " + std::to_string(stage.stage()) + " in role, dtype, global shape or initializer");
+    }
+  for (const auto &[name, copies] : byName)
+    if (copies.owners != 1 && copies.first->role() != plan::Variable::METRIC)
+      problems.add("variable '" + name + "' has " + std::to_string(copies.owners) +
+                   " owner stages, it must have exactly one");
+}
+
+void tgpt::runtime::checkMemory(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems) {
+  for (const plan::StageProgram &stage : plan.stages())
+    StageMemory(stage, grid, problems).check();
+  if (!problems.any())
+    checkCopies(plan, problems);
+}

@@ -1,0 +1,56 @@
+//===- PlanProblems.h - the checks behind checkPlan -------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function per group of checks. Each relies on the groups before it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_PLAN_PLANPROBLEMS_H
+#define TGPT_RUNTIME_PLAN_PLANPROBLEMS_H
+
+#include "runtime/plan/CheckPlan.h"
+#include "runtime/plan/RankGrid.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// Collects what is wrong; stops listening after `most` entries.
+class PlanProblems {
+public:
+  static constexpr size_t most = 20;
+  void add(std::string problem) {
+    if (!full())
+      list.push_back(std::move(problem));
+  }
+  bool any() const { return !list.empty(); }
+  bool full() const { return list.size() >= most; }
+  std::vector<std::string> take() { return std::move(list); }
+
+private:
+  std::vector<std::string> list;
+};
+
+/// Version, mesh, number of stages, training shape.
+void checkMesh(const plan::Plan &plan, PlanProblems &problems);
+/// Regions, buffers and variables of each stage.
+void checkMemory(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems);
+/// Groups and channels.
+void checkTransport(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems);
+/// Operands, attributes, collectives, messages, kernels of each instruction.
+void checkInstructions(const plan::Plan &plan, const RankGrid &grid, const KernelCheck &kernelCheck,
+                       PlanProblems &problems);
+/// Order of segments, micro-batches and slots within each stage.
+void checkSchedule(const plan::Plan &plan, PlanProblems &problems);
+/// All stages together: matching collectives, no deadlock, no message left over.
+void checkProgress(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems);
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_PLAN_PLANPROBLEMS_H
