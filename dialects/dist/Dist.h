@@ -1,0 +1,45 @@
+//===- Dist.h - the dist dialect ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_DIST_DIST_H
+#define TGPT_DIALECTS_DIST_DIST_H
+
+#include "dialects/interfaces/OpKnowledge.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/dist/DistDialect.h.inc"
+#include "dialects/dist/DistEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dist/DistAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/dist/DistOps.h.inc"
+
+namespace tgpt::dist {
+
+/// The layout in the encoding of a tensor type, or null.
+LayoutAttr layoutOf(mlir::Type type);
+inline LayoutAttr layoutOf(mlir::Value value) { return layoutOf(value.getType()); }
+/// The same shape and element type with another layout.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, LayoutAttr layout);
+/// The mesh of the module around `op`, or null.
+MeshOp meshOf(mlir::Operation *op);
+/// The shape of one rank's shard of `globalShape`; failure with a message where
+/// an axis does not divide a dim.
+llvm::FailureOr<llvm::SmallVector<int64_t>> localShape(llvm::ArrayRef<int64_t> globalShape, LayoutAttr layout, MeshOp mesh,
+                                                       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+} // namespace tgpt::dist
+
+#endif // TGPT_DIALECTS_DIST_DIST_H

@@ -1,0 +1,252 @@
+//===- DistOps.td - where a value lives ---*- tablegen -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_DIST_DISTOPS_TD
+#define TGPT_DIALECTS_DIST_DISTOPS_TD
+
+include "dialects/dist/DistAttrs.td"
+include "dialects/interfaces/OpKnowledge.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<DistDialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Mesh and layout: exist from `tgpt-shard` on.
+//===----------------------------------------------------------------------===//
+
+def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
+  let summary = "name the axes of the device grid";
+  let description = [{
+    Ranks are numbered row-major, the last axis fastest. A module has one mesh.
+
+    ```mlir
+    dist.mesh @mesh (dp = 2, pp = 2, tp = 2)
+    ```
+
+    Constraints:
+    - C1: axis names are unique and not empty.
+    - C2: every size is at least 1.
+    - C3: a module holds one mesh.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Size of `axis`; 1 for an axis that the mesh does not have.
+    int64_t sizeOf(::llvm::StringRef axis);
+    bool hasAxis(::llvm::StringRef axis);
+    /// Product of the sizes of `axes`.
+    int64_t sizeOf(::llvm::ArrayRef<::llvm::StringRef> axes);
+    int64_t rankCount();
+  }];
+}
+
+def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
+  let summary = "give a value another layout";
+  let description = [{
+    The same global value, spread differently. Inserted by `dist-propagate` where a
+    value's layout is not one its consumer can take; `dist-partition` turns it into
+    the cheapest collectives, and none remains after it.
+
+    ```mlir
+    %1 = dist.reshard %0 : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp]>> to tensor<4x8xf32, #dist.layout<[tp, -]>>
+    ```
+
+    Constraints:
+    - C1: both types carry a layout.
+    - C2: no axis becomes partial.
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($output)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives: on local types, after `dist-partition`.
+//===----------------------------------------------------------------------===//
+
+class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : Dist_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>])> {
+  let results = (outs AnyRankedTensor:$output);
+  let hasVerifier = 1;
+}
+
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
+  let summary = "combine the addends held along mesh axes; everyone gets the whole";
+  let description = [{
+    With `stages`, only these pipeline stages take part and "pp" is among the axes:
+    the gradient of a weight tied across stages, or a scalar that every stage needs.
+
+    ```mlir
+    %1 = dist.all_reduce sum %0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>> to tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>>
+    ```
+
+    Constraints:
+    - C1: the input is partial over exactly these axes among others; the result no longer is.
+    - C2: shapes and element types are equal.
+    - C3: `stages` are unique, in range, and come with axis "pp".
+  }];
+  let arguments = (ins EnumAttr<DistDialect, Dist_ReductionKind, "">:$reduction, AnyRankedTensor:$input,
+                       StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$stages);
+  let assemblyFormat = "$reduction $input `over` $axes (`stages` $stages^)? attr-dict `:` type($input) `to` type($output)";
+}
+
+def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", [Pure]> {
+  let summary = "concatenate the pieces of a dim held along mesh axes";
+  let description = [{
+    ```mlir
+    %1 = dist.all_gather %0 dim 0 over ["tp"] : tensor<2x8xf32, #dist.layout<[tp, -], of = [4, 8]>> to tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>>
+    ```
+
+    Constraints:
+    - C1: the axes are the innermost of those that shard `dim` of the input; the result's `dim` loses them.
+    - C2: the result's `dim` is the input's times the product of the axes' sizes; other dims are equal.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, StrArrayAttr:$axes);
+  let assemblyFormat = "$input `dim` custom<Count>($dim) `over` $axes attr-dict `:` type($input) `to` type($output)";
+}
+
+def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", [Pure]> {
+  let summary = "combine the addends held along mesh axes; everyone keeps one piece of a dim";
+  let description = [{
+    Equal to `all_reduce` then `slice`.
+
+    ```mlir
+    %1 = dist.reduce_scatter %0 dim 0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>> to tensor<2x8xf32, #dist.layout<[tp, -], of = [4, 8]>>
+    ```
+
+    Constraints:
+    - C1: the input is partial (sum) over the axes; the result's `dim` is sharded over them, innermost.
+    - C2: the result's `dim` is the input's divided by the product of the axes' sizes; other dims are equal.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, StrArrayAttr:$axes);
+  let assemblyFormat = "$input `dim` custom<Count>($dim) `over` $axes attr-dict `:` type($input) `to` type($output)";
+}
+
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", [Pure]> {
+  let summary = "move the sharding from one dim to another";
+  let description = [{
+    Equal to `all_gather` of `concat` then `slice` of `split`.
+
+    ```mlir
+    %1 = dist.all_to_all %0 split 1 concat 0 over ["tp"] : tensor<2x8xf32, #dist.layout<[tp, -], of = [4, 8]>> to tensor<4x4xf32, #dist.layout<[-, tp], of = [4, 8]>>
+    ```
+
+    Constraints:
+    - C1: the axes shard `concat` of the input (innermost) and `split` of the result (innermost).
+    - C2: shapes follow; `split` and `concat` differ.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$split, I64Attr:$concat, StrArrayAttr:$axes);
+  let assemblyFormat = [{$input `split` custom<Count>($split) `concat` custom<Count>($concat) `over` $axes attr-dict
+    `:` type($input) `to` type($output)}];
+}
+
+def Dist_SliceOp : Dist_CollectiveOp<"slice",
+    [Pure, DeclareOpInterfaceMethods<KernelOpInterface, ["getKernelAttributes", "getShardOffsets"]>]> {
+  let summary = "keep this rank's piece of a replicated dim (no communication)";
+  let description = [{
+    ```mlir
+    %1 = dist.slice %0 dim 0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>> to tensor<2x8xf32, #dist.layout<[tp, -], of = [4, 8]>>
+    ```
+
+    Constraints:
+    - C1: the input is replicated over the axes; the result's `dim` is sharded over them, innermost.
+    - C2: shapes follow.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, StrArrayAttr:$axes);
+  let assemblyFormat = "$input `dim` custom<Count>($dim) `over` $axes attr-dict `:` type($input) `to` type($output)";
+}
+
+//===----------------------------------------------------------------------===//
+// Pipeline: after `dist-split-stages`.
+//===----------------------------------------------------------------------===//
+
+def Dist_SegmentOp : Dist_Op<"segment", [SingleBlock, RecursiveMemoryEffects, AutomaticAllocationScope]> {
+  let summary = "what one pipeline stage runs for one phase of a step";
+  let description = [{
+    Ops inside run on the ranks of `stage`. Values of a segment of the same stage
+    may be used directly: they stay in memory (saved activations). Values of another
+    stage come through `dist.send_recv`.
+
+    ```mlir
+    %h = dist.segment forward stage 0 {
+      %0 = tgpt.gelu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      dist.yield %0 : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    ```
+
+    Constraints:
+    - C1: `stage` is in the range of mesh axis "pp".
+    - C2: a value from another segment belongs to the same stage or comes from a `send_recv` to this stage.
+    - C3: the yielded types are the result types.
+  }];
+  let arguments = (ins EnumAttr<DistDialect, Dist_SegmentKind, "">:$kind, I64Attr:$stage);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["::tgpt::dist::SegmentOp"]>]> {
+  let summary = "end a segment and name the values that leave it";
+  let description = [{
+    ```mlir
+    dist.yield %0 : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Dist_SendRecvOp : Dist_Op<"send_recv", [AllTypesMatch<["input", "output"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "move a value to another pipeline stage";
+  let description = [{
+    Every rank of stage `from` sends its shard to the rank of stage `to` with the
+    same other coordinates. The plan holds it as a send at the end of the producing
+    segment and a receive at the start of the consuming one.
+
+    ```mlir
+    %1 = dist.send_recv %0 from 0 to 1 : tensor<4x8xf32>
+    ```
+
+    Constraints:
+    - C1: `from` and `to` differ and are in the range of mesh axis "pp".
+    - C2: the operand comes from a segment of stage `from`.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$from, I64Attr:$to);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$input `from` custom<Count>($from) `to` custom<Count>($to) attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Dist_ScheduleOp : Dist_Op<"schedule", []> {
+  let summary = "the order in which a stage runs its segments over the micro-batches";
+  let description = [{
+    `F3@1` is the forward of micro-batch 3 in activation slot 1, `B3@1` its backward.
+    The begin and update segments run before the first and after the last entry.
+
+    ```mlir
+    dist.schedule stage 0 of 4 slots 2 ["F0@0", "F1@1", "B0@0", "F2@0", "B1@1", "F3@1", "B2@0", "B3@1"]
+    ```
+
+    Constraints:
+    - C1: every micro-batch has one forward and one later backward, in the same slot.
+    - C2: no slot is reused while its micro-batch is in flight; slots are 0 to `slots` - 1.
+  }];
+  let arguments = (ins I64Attr:$stage, I64Attr:$micro_batches, I64Attr:$slots, StrArrayAttr:$entries);
+  let assemblyFormat = "`stage` custom<Count>($stage) `of` custom<Count>($micro_batches) `slots` custom<Count>($slots) $entries attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // TGPT_DIALECTS_DIST_DISTOPS_TD

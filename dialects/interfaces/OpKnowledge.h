@@ -1,0 +1,61 @@
+//===- OpKnowledge.h - what an op knows about itself ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_H
+#define TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_H
+
+#include "dialects/interfaces/ShardingRule.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OperationSupport.h"
+#include <optional>
+#include <string>
+
+namespace tgpt {
+
+/// The gradients that reverse mode has found so far. The differentiation pass
+/// implements it; ops only read and add.
+class Gradients {
+public:
+  virtual ~Gradients() = default;
+  /// Gradient of `value`, or null.
+  virtual mlir::Value of(mlir::Value value) = 0;
+  /// True when `value` depends on a parameter, so that a gradient is of use.
+  virtual bool isWanted(mlir::Value value) = 0;
+  /// Adds `gradient` to the gradient of `value`.
+  virtual void add(mlir::Value value, mlir::Value gradient) = 0;
+  /// The type a gradient of `value` must have: the accumulator's element type
+  /// (f32 or f64) for a parameter, else the type of the value itself.
+  virtual mlir::RankedTensorType typeOf(mlir::Value value) = 0;
+};
+
+/// A kernel attribute that differs between ranks: the global index of the first
+/// element held here along `dim` of operand `operand`.
+struct ShardOffset {
+  std::string attribute;
+  unsigned operand;
+  unsigned dim;
+};
+
+/// Checks the layouts in the types of `op` against its sharding rule
+/// (dialects/dist/VerifyLayouts.cpp). Types without layout pass.
+llvm::LogicalResult verifyLayouts(mlir::Operation *op);
+
+/// Bytes of one dense tensor type; 0 where a dim is dynamic.
+int64_t bytesOf(mlir::Type type);
+/// Total bytes of dense tensor types.
+int64_t sumBytes(mlir::TypeRange types);
+/// The op's inherent integer, float, bool and string attributes.
+mlir::NamedAttrList scalarAttributes(mlir::Operation *op);
+/// The accumulation and statistics type of a compute type: f64 for f64, else f32.
+mlir::Type accumulationType(mlir::Type elementType);
+
+} // namespace tgpt
+
+#include "dialects/interfaces/OpKnowledge.h.inc"
+
+#endif // TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_H

@@ -1,0 +1,108 @@
+//===- OpKnowledge.td - what an op knows about itself ---*- tablegen -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Four questions that passes ask of an op, so that no pass needs to know ops:
+// how is it differentiated, how may it be sharded, what does it cost, and which
+// kernel runs it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_TD
+#define TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_TD
+
+include "mlir/IR/OpBase.td"
+
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let description = [{
+    Reverse-mode differentiation: the op appends the ops that compute the
+    gradients of its operands from the gradients of its results.
+  }];
+  let cppNamespace = "::tgpt";
+  let methods = [
+    InterfaceMethod<[{
+      Appends the backward of this op at the builder's insertion point. Reads the
+      gradients of its results with `gradients.of(result)` (null when the result
+      does not reach the loss) and hands gradients of operands to
+      `gradients.add(operand, gradient)`. Called only when at least one result
+      has a gradient.
+    }], "::llvm::LogicalResult", "buildBackward",
+      (ins "::mlir::OpBuilder &":$builder, "::tgpt::Gradients &":$gradients)>,
+    InterfaceMethod<[{
+      The values that the backward reads: what must stay in memory between
+      forward and backward.
+    }], "::llvm::SmallVector<::mlir::Value>", "getSavedForBackward", (ins)>,
+  ];
+}
+
+def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
+  let description = [{
+    How the dims of operands and results belong together. Where operand and
+    result types carry layouts, every op of this interface is verified against
+    its rule.
+  }];
+  let cppNamespace = "::tgpt";
+  let methods = [
+    InterfaceMethod<"The rule, for the ranks this op has.",
+      "::tgpt::ShardingRule", "getShardingRule", (ins)>,
+  ];
+  let verify = [{ return ::tgpt::verifyLayouts($_op); }];
+}
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let description = [{
+    What one execution of the op costs, from its (local) types alone. The single
+    source of flops and bytes for reports, planner and simulator.
+  }];
+  let cppNamespace = "::tgpt";
+  let methods = [
+    InterfaceMethod<"Floating-point operations; a multiply-add counts two.",
+      "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<"Bytes read from memory: every operand once.",
+      "int64_t", "getBytesRead", (ins), "", [{
+        return ::tgpt::sumBytes($_op->getOperandTypes());
+      }]>,
+    InterfaceMethod<"Bytes written to memory: every result once.",
+      "int64_t", "getBytesWritten", (ins), "", [{
+        return ::tgpt::sumBytes($_op->getResultTypes());
+      }]>,
+  ];
+}
+
+def KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let description = [{
+    Which kernel of the catalogue (runtime/kernels/KERNELS.md) runs the op. The
+    kernel's inputs are the op's operands in order, its outputs the results.
+  }];
+  let cppNamespace = "::tgpt";
+  let methods = [
+    InterfaceMethod<"Name in the catalogue: the op's mnemonic unless it says otherwise.",
+      "::llvm::StringRef", "getKernelName", (ins), "", [{
+        return $_op->getName().stripDialect();
+      }]>,
+    InterfaceMethod<[{
+      Scalar attributes of the call. By default the op's own integer, float, bool
+      and string attributes.
+    }], "::mlir::NamedAttrList", "getKernelAttributes", (ins), "", [{
+        return ::tgpt::scalarAttributes($_op);
+      }]>,
+    InterfaceMethod<[{
+      Attributes that say where in the global tensor this rank's shard begins:
+      along `dim` of operand `operand`.
+    }], "::llvm::SmallVector<::tgpt::ShardOffset>", "getShardOffsets", (ins), "", [{
+        return {};
+      }]>,
+    InterfaceMethod<"True when the kernel can add result `i` to the buffer instead of overwriting it.",
+      "bool", "canAccumulate", (ins "unsigned":$i), "", [{ return false; }]>,
+    InterfaceMethod<[{
+      The operand whose buffer result `i` may reuse, if the kernel allows the two
+      to be the same memory.
+    }], "std::optional<unsigned>", "getInPlaceOperand", (ins "unsigned":$i), "", [{
+        return std::nullopt;
+      }]>,
+  ];
+}
+
+#endif // TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_TD

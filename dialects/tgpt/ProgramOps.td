@@ -1,0 +1,180 @@
+//===- ProgramOps.td - parameters, state and program structure ---*- tablegen -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_TGPT_PROGRAMOPS_TD
+#define TGPT_DIALECTS_TGPT_PROGRAMOPS_TD
+
+include "dialects/tgpt/TgptDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+def Tgpt_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
+    I32EnumAttrCase<"Gradient", 0, "gradient">, I32EnumAttrCase<"Master", 1, "master">,
+    I32EnumAttrCase<"Moment1", 2, "moment1">, I32EnumAttrCase<"Moment2", 3, "moment2">,
+    I32EnumAttrCase<"Metric", 4, "metric">]> {
+  let cppNamespace = "::tgpt";
+  let genSpecializedAttr = 0;
+}
+
+def Tgpt_InitAttr : AttrDef<TgptDialect, "Init"> {
+  let mnemonic = "init";
+  let summary = "how the values of a parameter start";
+  let description = [{
+    A normal distribution drawn by a counter-based generator keyed by the
+    parameter's name and the global element index; with `stddev` 0 a constant.
+
+    ```mlir
+    #tgpt.init<mean = 0.000000e+00, stddev = 2.000000e-02>
+    ```
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$meanAttr, "::mlir::FloatAttr":$stddevAttr);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static InitAttr get(::mlir::MLIRContext *context, double mean, double stddev);
+    double getMean() const { return getMeanAttr().getValueAsDouble(); }
+    double getStddev() const { return getStddevAttr().getValueAsDouble(); }
+  }];
+}
+
+def Tgpt_ParameterOp : Tgpt_Op<"parameter", [Symbol]> {
+  let summary = "declare a trainable tensor";
+  let description = [{
+    With `per_layer` the declaration stands for that many parameters, one a layer; its
+    name has a `*` where the layer's number goes. `tgpt-unroll-layers` writes them out.
+
+    ```mlir
+    tgpt.parameter @embed.weight : tensor<256x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+    tgpt.parameter @"layers.*.attn_norm.weight" : tensor<64xf32> = #tgpt.init<mean = 1.0, stddev = 0.0> per_layer 4 {no_decay}
+    ```
+
+    Constraints:
+    - C1: the type is static, of element type f64, f32 or bf16.
+    - C2: `per_layer` is at least 1 and comes with exactly one `*` in the name, which has none otherwise.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, Tgpt_InitAttr:$init,
+                       OptionalAttr<I64Attr>:$per_layer, UnitAttr:$no_decay);
+  let assemblyFormat = "$sym_name `:` $type `=` $init (`per_layer` custom<Count>($per_layer)^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tgpt_StateOp : Tgpt_Op<"state", [Symbol]> {
+  let summary = "declare a tensor that outlives a micro-batch: gradient, moment, master copy or metric";
+  let description = [{
+    Starts as zeros; a master copy starts as its parameter in full precision. A
+    `transient` state holds nothing of use from its last read in the update to the next
+    begin, so that reader may overwrite it.
+
+    ```mlir
+    tgpt.state gradient @embed.weight.gradient of @embed.weight : tensor<256x64xf32> {transient}
+    tgpt.state metric @loss_sum : tensor<f32> {transient}
+    ```
+
+    Constraints:
+    - C1: `of` names a parameter of the same global shape; a metric has none.
+    - C2: the element type is f64 or f32.
+  }];
+  let arguments = (ins EnumAttr<TgptDialect, Tgpt_StateRole, "">:$role, SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
+                       OptionalAttr<FlatSymbolRefAttr>:$parameter, UnitAttr:$transient);
+  let assemblyFormat = "$role $sym_name (`of` $parameter^)? `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tgpt_ReadOp : Tgpt_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    MemoryEffects<[MemRead]>]> {
+  let summary = "take the present value of a parameter or state";
+  let description = [{
+    ```mlir
+    %w = tgpt.read @embed.weight : tensor<256x64xf32>
+    ```
+
+    Constraints:
+    - C1: the symbol is a parameter or state of the result type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$symbol);
+  let results = (outs AnyRankedTensor:$value);
+  let assemblyFormat = "$symbol attr-dict `:` type($value)";
+}
+
+def Tgpt_WriteOp : Tgpt_Op<"write", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, MemoryEffects<[MemWrite]>]> {
+  let summary = "replace the value of a parameter or state";
+  let description = [{
+    ```mlir
+    tgpt.write %0, @embed.weight : tensor<256x64xf32>
+    ```
+
+    Constraints:
+    - C1: the symbol is a parameter or state of the operand's type.
+  }];
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol);
+  let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
+}
+
+def Tgpt_AccumulateOp : Tgpt_Op<"accumulate", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops", "getBytesWritten"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "add to a state";
+  let description = [{
+    ```mlir
+    tgpt.accumulate %0, @embed.weight.gradient : tensor<256x64xf32>
+    ```
+
+    Constraints:
+    - C1: the symbol is a state of the operand's type (layout included: a partial
+      value is added to a partial state).
+  }];
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol);
+  let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
+}
+
+def Tgpt_RepeatOp : Tgpt_Op<"repeat", [SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "a block written once, applied `count` times";
+  let description = [{
+    The block's arguments are the values that travel from layer to layer. Inside it
+    `tgpt.read` of a `per_layer` parameter means that of the current layer.
+
+    ```mlir
+    %y = tgpt.repeat 4 (%h = %x) : tensor<2x8x64xf32> {
+      %0 = tgpt.gelu %h : (tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+      tgpt.yield %0 : tensor<2x8x64xf32>
+    }
+    ```
+
+    Constraints:
+    - C1: `count` is at least 1.
+    - C2: operands, block arguments, yielded values and results have the same types.
+    - C3: every `per_layer` parameter read inside has `per_layer` equal to `count`.
+  }];
+  let arguments = (ins I64Attr:$count, Variadic<AnyRankedTensor>:$inits);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tgpt_YieldOp : Tgpt_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["::tgpt::RepeatOp"]>]> {
+  let summary = "end a repeated block";
+  let description = [{
+    ```mlir
+    tgpt.yield %0 : tensor<2x8x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Tgpt_BeginBackwardOp : Tgpt_Op<"begin_backward", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "mark where the backward begins";
+  let description = [{
+    Written by `tgpt-differentiate`: ops before it are the forward, ops after it the
+    backward of a micro-batch. `dist-split-stages` consumes it.
+
+    ```mlir
+    tgpt.begin_backward
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // TGPT_DIALECTS_TGPT_PROGRAMOPS_TD

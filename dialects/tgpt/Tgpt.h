@@ -1,0 +1,37 @@
+//===- Tgpt.h - the tgpt dialect ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_TGPT_TGPT_H
+#define TGPT_DIALECTS_TGPT_TGPT_H
+
+#include "dialects/interfaces/OpKnowledge.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/tgpt/TgptDialect.h.inc"
+#include "dialects/tgpt/TgptEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/tgpt/TgptAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/tgpt/TgptOps.h.inc"
+
+namespace tgpt {
+
+/// Discardable attribute with the number of the layer an op belongs to: 0 to
+/// layers - 1, or -1 before the first layer and `layers` after the last one.
+inline constexpr llvm::StringLiteral layerAttributeName = "tgpt.layer";
+/// Discardable attribute on functions: "begin", "micro_batch" or "update".
+inline constexpr llvm::StringLiteral phaseAttributeName = "tgpt.phase";
+
+} // namespace tgpt
+
+#endif // TGPT_DIALECTS_TGPT_TGPT_H

@@ -1,0 +1,65 @@
+//===- TgptDialect.cpp - the tgpt dialect ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tgpt/Tgpt.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+// A count in an assembly format: a plain integer without type.
+static ParseResult parseCount(OpAsmParser &parser, IntegerAttr &count) {
+  int64_t value = 0;
+  if (parser.parseInteger(value))
+    return failure();
+  count = parser.getBuilder().getI64IntegerAttr(value);
+  return success();
+}
+
+static void printCount(OpAsmPrinter &printer, Operation *, IntegerAttr count) { printer << count.getInt(); }
+
+#include "dialects/tgpt/TgptDialect.cpp.inc"
+#include "dialects/tgpt/TgptEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/tgpt/TgptAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/tgpt/TgptOps.cpp.inc"
+
+InitAttr InitAttr::get(MLIRContext *context, double mean, double stddev) {
+  Builder builder(context);
+  return get(context, builder.getF64FloatAttr(mean), builder.getF64FloatAttr(stddev));
+}
+
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  double mean = 0, stddev = 0;
+  if (parser.parseLess() || parser.parseKeyword("mean") || parser.parseEqual() || parser.parseFloat(mean) ||
+      parser.parseComma() || parser.parseKeyword("stddev") || parser.parseEqual() || parser.parseFloat(stddev) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), mean, stddev);
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << "<mean = ";
+  printer.printFloat(getMeanAttr().getValue());
+  printer << ", stddev = ";
+  printer.printFloat(getStddevAttr().getValue());
+  printer << ">";
+}
+
+void TgptDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/tgpt/TgptAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/tgpt/TgptOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,54 @@
+//===- TgptDialect.td - what is computed ---*- tablegen -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_TGPT_TGPTDIALECT_TD
+#define TGPT_DIALECTS_TGPT_TGPTDIALECT_TD
+
+include "dialects/interfaces/OpKnowledge.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def TgptDialect : Dialect {
+  let name = "tgpt";
+  let summary = "what is computed: a GPT and its training step";
+  let description = [{
+    Ops on tensors in value semantics. A model is a function from tokens and labels
+    to the sum of the token losses and their number; the training step adds the
+    backward ops, gradient accumulation and the optimizer.
+
+    Factor letters used below: b batch, s sequence, d model width, k and n input and
+    output features, v vocabulary, h query heads, g KV heads, c elements a head.
+  }];
+  let cppNamespace = "::tgpt";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Tgpt_Op<string mnemonic, list<Trait> traits = []> : Op<TgptDialect, mnemonic, traits>;
+
+def Tgpt_Float : AnyTypeOf<[F64, F32, BF16], "f64, f32 or bf16">;
+def Tgpt_Tensor : RankedTensorOf<[F64, F32, BF16]>;
+def Tgpt_AccTensor : RankedTensorOf<[F64, F32]>;
+def Tgpt_Scalar : RankedTensorOf<[F64, F32]>;
+def Tgpt_TokenTensor : RankedTensorOf<[I32]>;
+
+// An op that computes: it knows its rule, its cost and its kernel.
+class Tgpt_ComputeOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = []>
+    : Tgpt_Op<mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>,
+        DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+        DeclareOpInterfaceMethods<KernelOpInterface, kernelMethods>], traits)> {
+  let hasVerifier = 1;
+}
+
+// ... and of which the backward can be built.
+class Tgpt_ForwardOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = []>
+    : Tgpt_ComputeOp<mnemonic, !listconcat([
+        DeclareOpInterfaceMethods<DifferentiableOpInterface, ["buildBackward", "getSavedForBackward"]>], traits), kernelMethods>;
+
+#endif // TGPT_DIALECTS_TGPT_TGPTDIALECT_TD
