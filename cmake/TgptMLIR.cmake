@@ -29,3 +29,16 @@ function(tgpt_mlir_library name)
     add_dependencies(${name} ${ARG_GENERATED})
   endif()
 endfunction()
+
+# tgpt_passes(Name file.cpp ... DEPENDS lib ...): the passes of one phase. The folder has a
+# Passes.td; generates Passes.h.inc with register<Name>Passes(). The library is tgpt_<name>_passes.
+function(tgpt_passes name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  string(TOLOWER ${name} lower)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name=${name})
+  add_public_tablegen_target(tgpt_${lower}_passes_gen)
+  tgpt_mlir_library(tgpt_${lower}_passes ${ARG_UNPARSED_ARGUMENTS}
+    DEPENDS tgpt_dialect dist_dialect ${ARG_DEPENDS}
+    GENERATED tgpt_${lower}_passes_gen)
+endfunction()
