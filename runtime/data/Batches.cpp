@@ -19,15 +19,20 @@ Batches::Batches(const TokenSource &source, BatchShape shape, uint64_t seed, std
     : source(source), shape(shape), samples(checkedSampleCount(source, shape.sequenceLength)), order(seed, samples),
       ignoreToken(ignoreToken) {}
 
-void Batches::fill(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens,
-                   std::span<int32_t> labels) const {
+void Batches::copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift,
+                       std::span<int32_t> rows) const {
   int64_t length = shape.sequenceLength;
   int64_t draw = firstDraw + (dpIndex * shape.microBatches + microBatch) * shape.microBatchSamples;
-  for (int64_t row = 0; row < shape.microBatchSamples; ++row) {
-    int64_t position = order.sampleOf(draw + row) * length;
-    source.read(position, tokens.subspan(row * length, length));
-    source.read(position + 1, labels.subspan(row * length, length));
-  }
+  for (int64_t row = 0; row < shape.microBatchSamples; ++row)
+    source.read(order.sampleOf(draw + row) * length + shift, rows.subspan(row * length, length));
+}
+
+void Batches::fillTokens(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens) const {
+  copyRows(firstDraw, dpIndex, microBatch, 0, tokens);
+}
+
+void Batches::fillLabels(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> labels) const {
+  copyRows(firstDraw, dpIndex, microBatch, 1, labels);
   if (ignoreToken)
     std::replace(labels.begin(), labels.end(), *ignoreToken, ignoredLabel);
 }

@@ -47,12 +47,14 @@ public:
   int64_t sampleCount() const { return samples; }
   const SampleOrder &getOrder() const { return order; }
 
-  /// Fills tokens and labels [microBatchSamples, sequenceLength] of one micro-batch of one data-parallel rank, in the
-  /// step whose first draw is `firstDraw`. Safe to call from many threads.
-  void fill(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens,
-            std::span<int32_t> labels) const;
+  /// Fills the tokens, or the labels, [microBatchSamples, sequenceLength] of one micro-batch of one data-parallel rank,
+  /// in the step whose first draw is `firstDraw`. Safe to call from many threads; allocates nothing.
+  void fillTokens(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens) const;
+  void fillLabels(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> labels) const;
 
 private:
+  void copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift, std::span<int32_t> rows) const;
+
   const TokenSource &source;
   BatchShape shape;
   int64_t samples;

@@ -35,10 +35,10 @@ struct CountingTokens : TokenSource {
 /// First token of each sample of a step, in the order of global sample numbers.
 static std::vector<int32_t> samplesOfStep(const Batches &batches, int64_t firstDraw) {
   const BatchShape &shape = batches.getShape();
-  std::vector<int32_t> tokens(shape.microBatchSamples * shape.sequenceLength), labels(tokens.size()), first;
+  std::vector<int32_t> tokens(shape.microBatchSamples * shape.sequenceLength), first;
   for (int64_t dp = 0; dp < shape.dataParallel; ++dp)
     for (int64_t micro = 0; micro < shape.microBatches; ++micro) {
-      batches.fill(firstDraw, dp, micro, tokens, labels);
+      batches.fillTokens(firstDraw, dp, micro, tokens);
       for (int64_t row = 0; row < shape.microBatchSamples; ++row)
         first.push_back(tokens[row * shape.sequenceLength]);
     }
@@ -50,7 +50,8 @@ TEST(Batches, LabelsAreTheNextTokens) {
   Batches batches(source, {.sequenceLength = 8, .microBatchSamples = 5, .microBatches = 1}, 0);
   EXPECT_EQ(batches.sampleCount(), 5);
   std::vector<int32_t> tokens(40), labels(40);
-  batches.fill(0, 0, 0, tokens, labels);
+  batches.fillTokens(0, 0, 0, tokens);
+  batches.fillLabels(0, 0, 0, labels);
   for (int i = 0; i < 40; ++i) {
     EXPECT_EQ(labels[i], tokens[i] + 1);
     EXPECT_EQ(tokens[i] % 8, i % 8);
@@ -87,7 +88,8 @@ TEST(Batches, IgnoredTokensBecomeNegativeLabels) {
   CountingTokens source(9);
   Batches batches(source, {.sequenceLength = 8, .microBatchSamples = 1, .microBatches = 1}, 0, 3);
   std::vector<int32_t> tokens(8), labels(8);
-  batches.fill(0, 0, 0, tokens, labels);
+  batches.fillTokens(0, 0, 0, tokens);
+  batches.fillLabels(0, 0, 0, labels);
   EXPECT_EQ(tokens, (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(labels, (std::vector<int32_t>{1, 2, -100, 4, 5, 6, 7, 8}));
 }
