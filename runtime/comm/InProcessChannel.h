@@ -1,0 +1,45 @@
+//===- InProcessChannel.h - a message queue between two threads -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A ring of message buffers that the owner provides (in the receiver's arena).
+// The sender copies a message in, the receiver copies it out; the sender waits
+// while all buffers are taken, the receiver while none is.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
+#define TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
+
+#include "runtime/comm/InProcessWorld.h"
+
+#include <string>
+#include <vector>
+
+namespace tgpt::runtime {
+
+class InProcessChannel final : public Sender, public Receiver {
+public:
+  /// `name` is for messages ("channel 0"); `messages` are the buffers, at least one.
+  InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
+                   std::vector<void *> messages);
+
+  void send(const TensorView &message) override;
+  void receive(const TensorView &message) override;
+
+private:
+  InProcessWorld &world;
+  std::string name;
+  int64_t fromRank;
+  int64_t toRank;
+  std::vector<void *> messages;
+  EventWord event;
+  alignas(64) std::atomic<uint64_t> sent{0};
+  alignas(64) std::atomic<uint64_t> received{0};
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
