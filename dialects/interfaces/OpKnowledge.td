@@ -94,6 +94,10 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     }], "::llvm::SmallVector<::tgpt::ShardOffset>", "getShardOffsets", (ins), "", [{
         return {};
       }]>,
+    InterfaceMethod<[{
+      True when result `i` holds statistics in the accumulation type (f64 for f64,
+      else f32) and not a value in the compute type.
+    }], "bool", "hasAccumulationType", (ins "unsigned":$i), "", [{ return i > 0; }]>,
     InterfaceMethod<"True when the kernel can add result `i` to the buffer instead of overwriting it.",
       "bool", "canAccumulate", (ins "unsigned":$i), "", [{ return false; }]>,
     InterfaceMethod<[{

@@ -45,6 +45,8 @@ struct ShardingRule {
   std::string blocked;
   Linearity linearity = Linearity::None;
   Reduction reduction = Reduction::Sum;
+  /// The result may be taken as partial over any axes (a fill with zeros).
+  bool mayBePartial = false;
   llvm::SmallVector<Granularity> granularities;
 
   /// Parses "bsk,nk->bsn". An empty group is a scalar.

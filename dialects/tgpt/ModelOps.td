@@ -109,7 +109,7 @@ def Tgpt_CastOp : Tgpt_ForwardFormat<"cast"> {
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy"> {
+def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["hasAccumulationType"]> {
   let summary = "sum of the token losses and number of valid tokens";
   let description = [{
     `loss_sum = sum over valid tokens of lse - logits[label]`; a negative label is not

@@ -9,4 +9,64 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SpecializeBatch : Pass<"tgpt-specialize-batch", "::mlir::ModuleOp"> {
+  let summary = "fix the batch size and the compute dtype";
+  let description = [{
+    A model file leaves the batch open (`?`) and is written in f32. This pass gives
+    every tensor its static shape and its element type: the compute dtype for
+    parameters and activations, the accumulation dtype (f64 for f64, else f32) for
+    statistics, losses and counts.
+
+    **Input**
+    ```mlir
+    %y, %rstd = tgpt.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<?x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?xf32>)
+    ```
+    **Output** (`samples=4 dtype=bf16`)
+    ```mlir
+    %y, %rstd = tgpt.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<4x8xbf16>, tensor<8xbf16>) -> (tensor<4x8xbf16>, tensor<4xf32>)
+    ```
+    Fails when `samples` is not positive, the dtype is unknown, or a dim other than
+    the first is open.
+  }];
+  let options = [
+    Option<"samples", "samples", "int64_t", "1", "Samples in the global micro-batch (micro-batch of a rank times dp)">,
+    Option<"dtype", "dtype", "std::string", "\"f32\"", "Compute dtype: f64, f32 or bf16">,
+  ];
+  let statistics = [
+    Statistic<"numTypes", "types-specialized", "Number of value types made static or given another element type">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect"];
+}
+
+def UnrollLayers : Pass<"tgpt-unroll-layers", "::mlir::ModuleOp"> {
+  let summary = "write out the repeated block and its parameters, one copy a layer";
+  let description = [{
+    Every op of the function learns the layer it belongs to (`tgpt.layer`): -1 before
+    the repeated block, the number of layers after it.
+
+    **Input**
+    ```mlir
+    tgpt.parameter @"layers.*.norm.weight" : tensor<8xf32> = #tgpt.init<mean = 1.0, stddev = 0.0> per_layer 2
+    %y = tgpt.repeat 2 (%h = %x) : tensor<4x8xf32> {
+      %w = tgpt.read @"layers.*.norm.weight" : tensor<8xf32>
+      ...
+    }
+    ```
+    **Output**
+    ```mlir
+    tgpt.parameter @layers.0.norm.weight : tensor<8xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
+    tgpt.parameter @layers.1.norm.weight : tensor<8xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
+    %w0 = tgpt.read @layers.0.norm.weight {tgpt.layer = 0 : i64} : tensor<8xf32>
+    ...
+    %w1 = tgpt.read @layers.1.norm.weight {tgpt.layer = 1 : i64} : tensor<8xf32>
+    ```
+    Fails when a function has two repeated blocks, or a written-out name is taken.
+  }];
+  let statistics = [
+    Statistic<"numLayers", "layers-unrolled", "Number of layers written out">,
+    Statistic<"numParameters", "parameters-unrolled", "Number of per-layer parameters created">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect"];
+}
+
 #endif // TGPT_PASSES_MODEL_PASSES_TD
