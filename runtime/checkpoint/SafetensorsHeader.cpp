@@ -1,5 +1,5 @@
 //===- runtime/checkpoint/SafetensorsHeader.cpp - what a safetensors file holds, and where --------------------------*-
-//C++ -*-===//
+// C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,0 +1,119 @@
+//===- runtime/checkpoint/Checkpoint.cpp - saving a run and taking it up again --------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/Checkpoint.h"
+
+#include "runtime/checkpoint/WriteVariables.h"
+#include "runtime/files/AtomicFile.h"
+#include "runtime/files/MappedFile.h"
+#include "runtime/plan/Error.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+using namespace tgpt::runtime;
+namespace fs = std::filesystem;
+
+static constexpr const char *stateFile = "checkpoint.json";
+static constexpr const char *weightsFile = "weights.safetensors";
+static constexpr const char *optimizerFile = "optimizer.safetensors";
+static constexpr const char *latestFile = "latest";
+
+static std::string directoryName(int64_t step) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "step-%06lld", static_cast<long long>(step));
+  return name;
+}
+
+namespace {
+/// A directory that is filled under a hidden name and takes its real one at the end.
+class HiddenDirectory {
+public:
+  HiddenDirectory(const fs::path &parent, const std::string &name) : final(parent / name) {
+    std::string suffix = "-" + std::to_string(::getpid());
+    hidden = parent / ("." + name + ".tmp" + suffix);
+    replaced = parent / ("." + name + ".old" + suffix);
+    fs::remove_all(hidden);
+    fs::create_directories(hidden);
+  }
+  ~HiddenDirectory() {
+    std::error_code ignored;
+    fs::remove_all(hidden, ignored);
+  }
+  const fs::path &getPath() const { return hidden; }
+
+  void reveal() {
+    bool existed = fs::exists(final);
+    if (existed)
+      fs::rename(final, replaced);
+    fs::rename(hidden, final);
+    syncDirectory(final.parent_path());
+    if (existed)
+      fs::remove_all(replaced);
+  }
+
+private:
+  fs::path final, hidden, replaced;
+};
+} // namespace
+
+static void writeFiles(const Job &job, const TrainingState &state, const fs::path &directory) {
+  // Libraries that read weights ask for "format"; the layout is the one they call "pt".
+  std::map<std::string, std::string> metadata = {
+      {"format", "pt"}, {"model", state.model}, {"step", std::to_string(state.step)}};
+  writeVariables(job, weightsOf(job), directory / weightsFile, metadata);
+  writeVariables(job, optimizerStateOf(job), directory / optimizerFile, metadata);
+  writeTextAtomically(directory / stateFile, encodeState(state));
+}
+
+fs::path tgpt::runtime::saveCheckpoint(const Job &job, const TrainingState &state, const fs::path &directory) try {
+  std::string name = directoryName(state.step);
+  HiddenDirectory files(directory, name);
+  writeFiles(job, state, files.getPath());
+  files.reveal();
+  writeTextAtomically(directory / latestFile, name + "\n");
+  return directory / name;
+} catch (const fs::filesystem_error &error) {
+  throw Error("cannot save to '" + directory.string() + "': " + error.code().message());
+}
+
+bool tgpt::runtime::holdsCheckpoints(const fs::path &directory) {
+  std::error_code ignored;
+  return fs::exists(directory / latestFile, ignored);
+}
+
+static std::string readLatest(const fs::path &directory) {
+  MappedFile file(directory / latestFile);
+  std::string name(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
+  while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())))
+    name.pop_back();
+  if (name.compare(0, 5, "step-") != 0 || name.find('/') != std::string::npos)
+    throw Error("'" + (directory / latestFile).string() + "' does not name a checkpoint (step-...)");
+  return name;
+}
+
+fs::path tgpt::runtime::findCheckpoint(const fs::path &path) {
+  std::error_code ignored;
+  if (fs::exists(path / stateFile, ignored))
+    return path;
+  if (!fs::is_directory(path, ignored))
+    throw Error("cannot resume from '" + path.string() + "': no such directory");
+  if (!holdsCheckpoints(path))
+    throw Error("cannot resume from '" + path.string() + "': it holds neither " + stateFile + " nor " + latestFile);
+  fs::path checkpoint = path / readLatest(path);
+  if (!fs::exists(checkpoint / stateFile, ignored))
+    throw Error("cannot resume from '" + path.string() + "': its latest checkpoint '" + checkpoint.string() +
+                "' is missing or has no " + stateFile);
+  return checkpoint;
+}
+
+ResumedCheckpoint tgpt::runtime::loadCheckpoint(Job &job, const fs::path &checkpoint) {
+  ResumedCheckpoint resumed{.state = readState(checkpoint / stateFile), .counts = {}};
+  SafetensorsReader weights(checkpoint / weightsFile), optimizer(checkpoint / optimizerFile);
+  resumed.counts = readCheckpointVariables(job, weights, optimizer);
+  return resumed;
+}

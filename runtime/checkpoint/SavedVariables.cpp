@@ -1,0 +1,91 @@
+//===- runtime/checkpoint/SavedVariables.cpp - which variables are saved, under which names
+//---------------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/SavedVariables.h"
+
+#include "runtime/plan/Error.h"
+
+#include <map>
+
+using namespace tgpt::runtime;
+using tgpt::plan::Variable;
+
+static DType fromPlan(tgpt::plan::DType dtype) {
+  switch (dtype) {
+  case tgpt::plan::F64: return DType::F64;
+  case tgpt::plan::F32: return DType::F32;
+  case tgpt::plan::BF16: return DType::BF16;
+  case tgpt::plan::I32: return DType::I32;
+  default: throw Error("the plan holds a buffer without a dtype");
+  }
+}
+
+/// Dtypes of all variables by name: a job has checked that copies of one agree.
+static std::map<std::string, DType> dtypesOf(const tgpt::plan::Plan &plan) {
+  std::map<std::string, DType> dtypes;
+  for (const tgpt::plan::StageProgram &stage : plan.stages())
+    for (const Variable &variable : stage.variables())
+      dtypes[variable.name()] = fromPlan(stage.buffers(variable.buffer()).dtype());
+  return dtypes;
+}
+
+std::string tgpt::runtime::masterName(const std::string &parameter) {
+  return parameter + ".master";
+}
+
+static std::string checkpointName(const Variable &variable) {
+  switch (variable.role()) {
+  case Variable::MASTER: return masterName(variable.parameter());
+  case Variable::MOMENT1: return variable.parameter() + ".moment1";
+  case Variable::MOMENT2: return variable.parameter() + ".moment2";
+  case Variable::METRIC: return variable.name();
+  default: return variable.parameter();
+  }
+}
+
+template <typename Selects, typename Names>
+static std::vector<SavedVariable> select(const Job &job, Selects &&selects, Names &&nameOf) {
+  std::map<std::string, DType> dtypes = dtypesOf(job.plan());
+  std::vector<SavedVariable> selected;
+  for (const std::string &name : job.variableNames()) {
+    const Variable &variable = job.variable(name);
+    if (!selects(variable.role()))
+      continue;
+    const auto &shape = variable.global_shape();
+    selected.push_back({.variable = name,
+                        .tensor = nameOf(variable),
+                        .role = variable.role(),
+                        .parameter = variable.parameter(),
+                        .dtype = dtypes.at(name),
+                        .shape = {shape.begin(), shape.end()}});
+  }
+  return selected;
+}
+
+std::vector<SavedVariable> tgpt::runtime::weightsOf(const Job &job) {
+  return select(
+      job, [](auto role) { return role == Variable::PARAMETER; }, checkpointName);
+}
+
+std::vector<SavedVariable> tgpt::runtime::optimizerStateOf(const Job &job) {
+  auto isState = [](auto role) {
+    return role == Variable::MASTER || role == Variable::MOMENT1 || role == Variable::MOMENT2;
+  };
+  return select(job, isState, checkpointName);
+}
+
+std::vector<SavedVariable> tgpt::runtime::gradientsOf(const Job &job) {
+  return select(
+      job, [](auto role) { return role == Variable::GRADIENT; }, checkpointName);
+}
+
+std::vector<SavedVariable> tgpt::runtime::allVariablesOf(const Job &job) {
+  return select(
+      job, [](auto role) { return role != Variable::METRIC; },
+      [](const Variable &variable) { return variable.name(); });
+}
