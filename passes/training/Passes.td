@@ -9,4 +9,92 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Differentiate : Pass<"tgpt-differentiate", "::mlir::ModuleOp"> {
+  let summary = "append the backward by reverse-mode differentiation";
+  let description = [{
+    The model function becomes `@micro_batch`: it adds its loss and token count to
+    metric states, then runs the backward of the sum of the token losses and adds
+    each parameter's gradient to a gradient state. `@begin` sets these states to zero
+    once a step. Backward ops carry the layer and the location of their forward op.
+
+    **Input**
+    ```mlir
+    tgpt.parameter @w : tensor<3x5xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+    func.func @loss(%tokens, %labels) -> (tensor<f32>, tensor<f32>) {
+      ...
+      %w = tgpt.read @w : tensor<3x5xf32>
+      %y = tgpt.linear %x, %w : ...
+      ...
+      return %loss, %count : tensor<f32>, tensor<f32>
+    }
+    ```
+    **Output**
+    ```mlir
+    tgpt.state gradient @w.gradient of @w : tensor<3x5xf32> {transient}
+    func.func @micro_batch(%tokens, %labels) attributes {tgpt.phase = "micro_batch"} {
+      ... forward ...
+      tgpt.accumulate %loss, @loss_sum : tensor<f32>
+      tgpt.accumulate %count, @token_count : tensor<f32>
+      tgpt.begin_backward
+      ...
+      %dw = tgpt.linear_wgrad %dy, %x : ...
+      tgpt.accumulate %dw, @w.gradient : tensor<3x5xf32>
+      return
+    }
+    func.func @begin() attributes {tgpt.phase = "begin"} { ... tgpt.write %zero, @w.gradient ... }
+    ```
+    Fails when the module has no function from tokens and labels to loss sum and token
+    count, when an op between a parameter and the loss cannot be differentiated, or
+    when the loss reaches no parameter.
+  }];
+  let statistics = [
+    Statistic<"numDifferentiated", "ops-differentiated", "Number of forward ops whose backward was built">,
+    Statistic<"numSkipped", "ops-skipped", "Number of forward ops without influence of a parameter on the loss">,
+    Statistic<"numUnusedParameters", "parameters-unused", "Number of parameters that get no gradient">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
+}
+
+def AddOptimizer : Pass<"tgpt-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "write the update: global gradient norm, clipping and AdamW";
+  let description = [{
+    Adds `@update(learning_rate, step) -> (loss, grad_norm, token_count)`, run once a step
+    after all micro-batches. A bf16 parameter gets an f32 master copy that the optimizer
+    works on. Parameters marked `no_decay` have weight decay 0.
+
+    **Input**
+    ```mlir
+    tgpt.parameter @w : tensor<3x5xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+    tgpt.state gradient @w.gradient of @w : tensor<3x5xf32> {transient}
+    ```
+    **Output**
+    ```mlir
+    tgpt.state moment1 @w.moment1 of @w : tensor<3x5xf32>
+    tgpt.state moment2 @w.moment2 of @w : tensor<3x5xf32>
+    func.func @update(%lr, %step) -> (...) attributes {tgpt.phase = "update"} {
+      %g = tgpt.read @w.gradient : tensor<3x5xf32>
+      %s = tgpt.sum_squares %g : ...
+      %n = tgpt.add_n %s : ...
+      %norm, %scale = tgpt.clip_scale %n, %count {max_norm = 1.0 : f64} : ...
+      %p1, %m1, %v1 = tgpt.adamw %p, %g, %m, %v, %scale, %lr, %step {...} : ...
+      tgpt.write %p1, @w : tensor<3x5xf32>
+      ...
+    }
+    ```
+    Fails when the module has no gradients, or an option is out of its range.
+  }];
+  let options = [
+    Option<"maxGradNorm", "max-grad-norm", "double", "1.0", "Clip gradients to this global norm; 0 does not clip">,
+    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment, in [0, 1)">,
+    Option<"beta2", "beta2", "double", "0.95", "Decay of the second moment, in [0, 1)">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Added to the root of the second moment, above 0">,
+    Option<"weightDecay", "weight-decay", "double", "0.1", "Decoupled weight decay, at least 0">,
+  ];
+  let statistics = [
+    Statistic<"numDecayed", "parameters-decayed", "Number of parameters with weight decay">,
+    Statistic<"numUndecayed", "parameters-undecayed", "Number of parameters without">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
+}
+
 #endif // TGPT_PASSES_TRAINING_PASSES_TD
