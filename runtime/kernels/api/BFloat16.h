@@ -1,0 +1,51 @@
+//===- BFloat16.h - the bf16 storage type -------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Upper half of an f32. Conversions round to nearest even and keep NaN a NaN;
+// they are branch-free, so that loops over them vectorise.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_API_BFLOAT16_H
+#define TGPT_RUNTIME_KERNELS_API_BFLOAT16_H
+
+#include <bit>
+#include <cstdint>
+
+namespace tgpt::runtime {
+
+struct BFloat16 {
+  uint16_t bits = 0;
+};
+
+inline float toFloat(BFloat16 x) { return std::bit_cast<float>(uint32_t(x.bits) << 16); }
+
+inline BFloat16 toBFloat16(float x) {
+  uint32_t bits = std::bit_cast<uint32_t>(x);
+  uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  uint32_t quietNan = (bits >> 16) | 0x40u;
+  bool isNan = (bits & 0x7fffffffu) > 0x7f800000u;
+  return {uint16_t(isNan ? quietNan : rounded)};
+}
+
+/// Rounds once: f64 -> f32 by rounding to odd keeps what bf16 needs to round right.
+inline BFloat16 toBFloat16(double x) {
+  float nearest = float(x);
+  uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  double back = nearest;
+  bool finite = (bits & 0x7f800000u) != 0x7f800000u;
+  if (finite && back != x) {
+    bool tooBig = back > 0 ? back > x : back < x;
+    if (back != 0 && tooBig)
+      --bits;
+    bits |= 1u;
+  }
+  return toBFloat16(std::bit_cast<float>(bits));
+}
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_KERNELS_API_BFLOAT16_H

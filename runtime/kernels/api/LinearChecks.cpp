@@ -1,0 +1,63 @@
+//===- LinearChecks.cpp - shape checks of the linear family --*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/CallChecker.h"
+#include "runtime/kernels/api/ShapeChecks.h"
+
+using namespace tgpt::runtime;
+
+/// shape(a) and shape(b) agree in all dimensions but the last.
+static void sameRows(CallChecker &c, Operand a, Operand b) {
+  c.minRank(a, 1);
+  c.minRank(b, 1);
+  if (c.rank(a) != c.rank(b))
+    c.fail(a, "rank is " + std::to_string(c.rank(a)) + ", expected " + std::to_string(c.rank(b)));
+  for (int i = 0; i + 1 < c.rank(b); ++i)
+    c.dimIs(a, i, c.dim(b, i));
+}
+
+std::string tgpt::runtime::checkLinear(const KernelCall &call) {
+  CallChecker c(call, 2, 3, 1);
+  c.computeType({input(0), input(1), output(0)});
+  c.minRank(input(0), 1);
+  c.minRank(output(0), 1);
+  c.shape(input(1), {c.dim(output(0), -1), c.dim(input(0), -1)});
+  if (c.has(input(2))) {
+    c.sameType(input(2), input(0));
+    c.shape(input(2), {c.dim(output(0), -1)});
+  }
+  sameRows(c, output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkLinearDgrad(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 1);
+  c.computeType({input(0), input(1), output(0)});
+  c.minRank(input(0), 1);
+  c.minRank(output(0), 1);
+  c.shape(input(1), {c.dim(input(0), -1), c.dim(output(0), -1)});
+  sameRows(c, output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkLinearWgrad(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 1, 1);
+  c.computeType({input(0), input(1)});
+  c.accumulatorType({output(0)});
+  c.minRank(input(0), 1);
+  c.minRank(input(1), 1);
+  sameRows(c, input(1), input(0));
+  c.shape(output(0), {c.dim(input(0), -1), c.dim(input(1), -1)});
+  return c.error();
+}
+
+std::string tgpt::runtime::checkSumLeading(const KernelCall &call) {
+  CallChecker c(call, 1, 1, 1, 1);
+  c.computeType({input(0)});
+  c.accumulatorType({output(0)});
+  c.trailingShape(output(0), input(0));
+  return c.error();
+}

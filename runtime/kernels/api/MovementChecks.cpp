@@ -1,0 +1,60 @@
+//===- MovementChecks.cpp - shape checks of what moves data --*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/CallChecker.h"
+#include "runtime/kernels/api/ShapeChecks.h"
+
+using namespace tgpt::runtime;
+
+std::string tgpt::runtime::checkCast(const KernelCall &call) {
+  CallChecker c(call, 1, 1, 1);
+  c.sameShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkFill(const KernelCall &call) {
+  CallChecker c(call, 0, 0, 1);
+  c.requireReal("value");
+  return c.error();
+}
+
+std::string tgpt::runtime::checkCopy(const KernelCall &call) {
+  CallChecker c(call, 1, 1, 1);
+  c.sameType(output(0), input(0));
+  c.sameShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkAccumulate(const KernelCall &call) {
+  CallChecker c(call, 1, 1, 1, 1);
+  c.realType(input(0));
+  c.realType(output(0));
+  c.sameShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkSlice(const KernelCall &call) {
+  CallChecker c(call, 1, 1, 1);
+  c.sameType(output(0), input(0));
+  c.minRank(input(0), 1);
+  c.requireInteger("dim", 0, c.rank(input(0)) - 1);
+  c.requireInteger("offset", 0);
+  if (c.failed())
+    return c.error();
+  if (c.rank(output(0)) != c.rank(input(0)))
+    c.fail(output(0), "rank is " + std::to_string(c.rank(output(0))) + ", expected " +
+                          std::to_string(c.rank(input(0))));
+  int64_t along = c.integer("dim"), offset = c.integer("offset");
+  for (int i = 0; i < c.rank(input(0)); ++i)
+    if (i != along)
+      c.dimIs(output(0), i, c.dim(input(0), i));
+  int64_t size = c.dim(output(0), int(along)), whole = c.dim(input(0), int(along));
+  if (!c.failed() && offset > whole - size)
+    c.fail("attribute offset is " + std::to_string(offset) + ": elements " + std::to_string(offset) + " to " +
+           std::to_string(offset + size) + " lie outside dimension " + std::to_string(along) + " of size " +
+           std::to_string(whole));
+  return c.error();
+}

@@ -1,0 +1,63 @@
+//===- NormChecks.cpp - shape checks of the norms -----------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/CallChecker.h"
+#include "runtime/kernels/api/ShapeChecks.h"
+
+using namespace tgpt::runtime;
+
+/// `operands` are vectors over the last dimension of `x`.
+static void widthVectors(CallChecker &c, Operand x, std::initializer_list<Operand> operands) {
+  c.minRank(x, 1);
+  for (Operand operand : operands)
+    c.shape(operand, {c.dim(x, -1)});
+}
+
+std::string tgpt::runtime::checkRmsNorm(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 2);
+  c.computeType({input(0), input(1), output(0)});
+  c.accumulatorType({output(1)});
+  widthVectors(c, input(0), {input(1)});
+  c.sameShape(output(0), input(0));
+  c.rowsShape(output(1), input(0));
+  c.requireReal("epsilon");
+  return c.error();
+}
+
+std::string tgpt::runtime::checkRmsNormGrad(const KernelCall &call) {
+  CallChecker c(call, 4, 4, 2, 0b10);
+  c.computeType({input(1), input(0), input(2), output(0)});
+  c.accumulatorType({input(3), output(1)});
+  widthVectors(c, input(1), {input(2), output(1)});
+  c.sameShape(input(0), input(1));
+  c.sameShape(output(0), input(1));
+  c.rowsShape(input(3), input(1));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkLayerNorm(const KernelCall &call) {
+  CallChecker c(call, 3, 3, 3);
+  c.computeType({input(0), input(1), input(2), output(0)});
+  c.accumulatorType({output(1), output(2)});
+  widthVectors(c, input(0), {input(1), input(2)});
+  c.sameShape(output(0), input(0));
+  c.rowsShape(output(1), input(0));
+  c.rowsShape(output(2), input(0));
+  c.requireReal("epsilon");
+  return c.error();
+}
+
+std::string tgpt::runtime::checkLayerNormGrad(const KernelCall &call) {
+  CallChecker c(call, 5, 5, 3, 0b110);
+  c.computeType({input(1), input(0), input(2), output(0)});
+  c.accumulatorType({input(3), input(4), output(1), output(2)});
+  widthVectors(c, input(1), {input(2), output(1), output(2)});
+  c.sameShape(input(0), input(1));
+  c.sameShape(output(0), input(1));
+  c.rowsShape(input(3), input(1));
+  c.rowsShape(input(4), input(1));
+  return c.error();
+}

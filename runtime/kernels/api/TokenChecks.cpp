@@ -1,0 +1,90 @@
+//===- TokenChecks.cpp - shape checks of what reads ids or labels --*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/CallChecker.h"
+#include "runtime/kernels/api/ShapeChecks.h"
+
+using namespace tgpt::runtime;
+
+/// `operand` is a matrix over the vocabulary whose rows are as wide as `x`.
+static void vocabularyTable(CallChecker &c, Operand operand, Operand x) {
+  c.minRank(x, 1);
+  c.minRank(operand, 2);
+  c.shape(operand, {c.dim(operand, 0), c.dim(x, -1)});
+}
+
+std::string tgpt::runtime::checkEmbedding(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 1);
+  c.indexType(input(0));
+  c.computeType({input(1), output(0)});
+  vocabularyTable(c, input(1), output(0));
+  c.rowsShape(input(0), output(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkEmbeddingGrad(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 1, 1);
+  c.indexType(input(0));
+  c.computeType({input(1)});
+  c.accumulatorType({output(0)});
+  vocabularyTable(c, output(0), input(1));
+  c.rowsShape(input(0), input(1));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkCrossEntropy(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 3);
+  c.computeType({input(0)});
+  c.indexType(input(1));
+  c.accumulatorType({output(0), output(1), output(2)});
+  c.rowsShape(input(1), input(0));
+  c.scalar(output(0));
+  c.scalar(output(1));
+  c.rowsShape(output(2), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkCrossEntropyGrad(const KernelCall &call) {
+  CallChecker c(call, 4, 4, 1);
+  c.computeType({input(0), output(0)});
+  c.indexType(input(1));
+  c.accumulatorType({input(2), input(3)});
+  c.rowsShape(input(1), input(0));
+  c.rowsShape(input(2), input(0));
+  c.scalar(input(3));
+  c.sameShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkRowMax(const KernelCall &call) {
+  CallChecker c(call, 1, 1, 1);
+  c.computeType({input(0)});
+  c.accumulatorType({output(0)});
+  c.rowsShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkSoftmaxSums(const KernelCall &call) {
+  CallChecker c(call, 3, 3, 2);
+  c.computeType({input(0)});
+  c.indexType(input(1));
+  c.accumulatorType({input(2), output(0), output(1)});
+  for (Operand perRow : {input(1), input(2), output(0), output(1)})
+    c.rowsShape(perRow, input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkTokenLoss(const KernelCall &call) {
+  CallChecker c(call, 4, 4, 3);
+  c.indexType(input(0));
+  c.computeType({input(1)});
+  c.accumulatorType({input(1), input(2), input(3), output(0), output(1), output(2)});
+  for (Operand perToken : {input(1), input(2), input(3), output(2)})
+    c.sameShape(perToken, input(0));
+  c.scalar(output(0));
+  c.scalar(output(1));
+  return c.error();
+}

@@ -1,0 +1,64 @@
+//===- AttentionGeometry.h - sizes and strides of an attention call ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CPU_ATTENTIONGEOMETRY_H
+#define TGPT_RUNTIME_KERNELS_CPU_ATTENTIONGEOMETRY_H
+
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Gemm.h"
+
+#include <algorithm>
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+/// q, o: [b,s,heads*c]; k, v: [b,s,kvHeads*c]; lse: [b,heads,s].
+struct AttentionGeometry {
+  AttentionGeometry(const KernelCall &call, const TensorView &q, const TensorView &k)
+      : batch(q.dim(0)), sequence(q.dim(1)), c(call.attributes->integer("head_dim")), heads(q.dim(2) / c),
+        kvHeads(k.dim(2) / c), group(heads / kvHeads), scale(call.attributes->real("scale")),
+        causal(call.attributes->integer("causal") != 0) {}
+
+  int64_t width() const { return heads * c; }
+  int64_t kvWidth() const { return kvHeads * c; }
+  int64_t queryAt(int64_t b, int64_t row, int64_t head) const { return (b * sequence + row) * width() + head * c; }
+  int64_t keyAt(int64_t b, int64_t kvHead) const { return b * sequence * kvWidth() + kvHead * c; }
+  int64_t rowAt(int64_t b, int64_t head, int64_t row) const { return (b * heads + head) * sequence + row; }
+  /// Keys that a block of query rows ending before `rowEnd` can see.
+  int64_t keysOfBlock(int64_t rowEnd) const { return causal ? rowEnd : sequence; }
+  /// Keys that query `row` sees.
+  int64_t keysOfRow(int64_t row) const { return causal ? row + 1 : sequence; }
+
+  int64_t batch, sequence, c, heads, kvHeads, group;
+  double scale;
+  bool causal;
+};
+
+/// Query rows computed together: their scores stay in the second-level cache.
+inline constexpr int64_t queryBlock = 64;
+
+/// A product on this thread; the first failure of several is kept.
+class BlockProducts {
+public:
+  explicit BlockProducts(DType inputType) : inputType(inputType) {}
+
+  /// c[m,n] = or += op(a) op(b).
+  template <typename T, typename C>
+  void multiply(GemmShape shape, const T *a, const T *b, C *c) {
+    shape.inputType = inputType;
+    shape.outputType = std::is_same_v<T, C> ? inputType : accumulatorOf(inputType);
+    if (KernelStatus status = gemm(shape, {a, b, c}); !status.ok() && first.ok())
+      first = status;
+  }
+  KernelStatus status() const { return first; }
+
+private:
+  DType inputType;
+  KernelStatus first;
+};
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA
+
+#endif // TGPT_RUNTIME_KERNELS_CPU_ATTENTIONGEOMETRY_H

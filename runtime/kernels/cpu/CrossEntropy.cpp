@@ -1,0 +1,84 @@
+//===- CrossEntropy.cpp - softmax cross-entropy and its gradient *- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// lse = log sum exp(logits), loss_sum = sum over valid tokens of lse - logits[label].
+// dlogits = dloss (exp(logits - lse) - [label]), 0 for an ignored token; the
+// probabilities are never stored; dlogits may be logits.
+// logits, dlogits T[tokens,v], labels i32[tokens], lse A[tokens], loss_sum, count,
+// dloss A[]. A row is summed by one thread in A, the tokens in order in f64: the
+// same bits on any number of threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/Parallel.h"
+#include "runtime/kernels/cpu/RowSoftmax.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+KernelStatus crossEntropy(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
+  int64_t v = logits.dim(-1), tokens = logits.rows();
+  const int32_t *label = labels.as<int32_t>();
+  for (int64_t t = 0; t < tokens; ++t)
+    if (label[t] >= v)
+      return {"cross_entropy: a label is not below the vocabulary size"};
+  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    const T *row = logits.as<T>();
+    A *lse = call.outputs[2].as<A>();
+    forChunks(tokens, rowsPerChunk(v), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        A most = maximumOf(row + t * v, v);
+        lse[t] = most + std::log(sumOfExponentials(row + t * v, v, most));
+      }
+    });
+    double loss = 0, count = 0;
+    for (int64_t t = 0; t < tokens; ++t) {
+      if (label[t] < 0)
+        continue;
+      loss += double(lse[t]) - double(load(row[t * v + label[t]]));
+      count += 1;
+    }
+    *call.outputs[0].as<A>() = A(loss);
+    *call.outputs[1].as<A>() = A(count);
+    return {};
+  });
+}
+
+KernelStatus crossEntropyGrad(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
+  int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
+  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    A dloss = *call.inputs[3].as<A>();
+    forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        int64_t label = labels.as<int32_t>()[t], local = label - offset;
+        const T *row = logits.as<T>() + t * v;
+        T *to = call.outputs[0].as<T>() + t * v;
+        if (label < 0) {
+          std::fill(to, to + v, store<T>(A(0)));
+          continue;
+        }
+        A lse = call.inputs[2].as<A>()[t];
+        bool isLocal = local >= 0 && local < v;
+        A hit = isLocal ? dloss * (exponential(A(load(row[local])) - lse) - A(1)) : A(0);
+#pragma omp simd
+        for (int64_t j = 0; j < v; ++j)
+          to[j] = store<T>(dloss * exponential(load(row[j]) - lse));
+        if (isLocal)
+          to[local] = store<T>(hit);
+      }
+    });
+    return {};
+  });
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -1,0 +1,37 @@
+//===- Gemm.cpp - choice of GEMM provider, split over threads ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Gemm.h"
+#include "runtime/kernels/cpu/Parallel.h"
+
+#include <atomic>
+
+namespace tgpt::runtime::cpu {
+
+KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands) {
+  return shape.inputType == DType::F64 ? gemmOpenBlas(shape, operands) : gemmOneDnn(shape, operands);
+}
+
+/// Rows of C per chunk: at least 128, at most 16 chunks, a multiple of 16.
+static int64_t rowsOfC(int64_t m) { return std::max<int64_t>(128, ((m + 15) / 16 + 15) / 16 * 16); }
+
+KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operands) {
+  int64_t chunk = rowsOfC(shape.m);
+  std::atomic<const char *> error = nullptr;
+  forChunks(shape.m, chunk, [&](int64_t begin, int64_t end) {
+    GemmShape part = shape;
+    part.m = end - begin;
+    GemmOperands at = operands;
+    int64_t skipA = shape.transposeA ? begin : begin * shape.lda;
+    at.a = static_cast<const char *>(operands.a) + skipA * int64_t(sizeInBytes(shape.inputType));
+    at.c = static_cast<char *>(operands.c) + begin * shape.ldc * int64_t(sizeInBytes(shape.outputType));
+    if (KernelStatus status = gemm(part, at); !status.ok())
+      error = status.error;
+  });
+  return {error};
+}
+
+} // namespace tgpt::runtime::cpu

@@ -1,0 +1,54 @@
+//===- Gemm.h - matrix products on one thread -------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// C[m,n] = or += op(A) op(B) + bias, row-major, leading dimensions in elements.
+// Two providers: oneDNN for f32 and bf16 (f32 accumulation), OpenBLAS for f64.
+// A call uses the calling thread alone, whatever the OpenMP settings, so its
+// result does not depend on the number of threads. What it needs (primitives,
+// scratchpad) is kept per thread and grows only when a new shape is met.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CPU_GEMM_H
+#define TGPT_RUNTIME_KERNELS_CPU_GEMM_H
+
+#include "runtime/kernels/api/Kernel.h"
+
+namespace tgpt::runtime::cpu {
+
+struct GemmShape {
+  DType inputType = DType::F32;
+  DType outputType = DType::F32; ///< inputType, or f32 where inputType is bf16
+  bool transposeA = false;       ///< A is stored [k,m]
+  bool transposeB = false;       ///< B is stored [n,k]
+  bool accumulate = false;       ///< C += (outputType f64 or f32)
+  bool hasBias = false;          ///< bias[n] of inputType, added to every row
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+
+  bool operator==(const GemmShape &) const = default;
+};
+
+struct GemmOperands {
+  const void *a = nullptr;
+  const void *b = nullptr;
+  void *c = nullptr;
+  const void *bias = nullptr;
+};
+
+KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands);
+
+/// The same, rows of C split over the OpenMP threads of the caller. The split
+/// depends on the shape alone.
+KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operands);
+
+/// The providers behind gemm().
+KernelStatus gemmOneDnn(const GemmShape &shape, const GemmOperands &operands);
+KernelStatus gemmOpenBlas(const GemmShape &shape, const GemmOperands &operands);
+
+} // namespace tgpt::runtime::cpu
+
+#endif // TGPT_RUNTIME_KERNELS_CPU_GEMM_H

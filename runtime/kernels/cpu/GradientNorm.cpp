@@ -1,0 +1,69 @@
+//===- GradientNorm.cpp - gradient norm, clipping, and division of scalars ----------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// sum_squares: sum of x^2, squared and summed in f64;
+//              chunks are added in order: the same bits on any
+//              number of threads.
+// clip_scale:  grad_norm = sqrt(norm_squared)/count;
+//              scale = min(1, max_norm/(grad_norm + 1e-6))/count; both 0 where
+//              count is 0 (no valid token: nothing to learn from).
+// divide:      x/y, 0 where y is 0. Scalars, in f64.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/Parallel.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+KernelStatus sumSquares(const KernelCall &call) {
+  constexpr int64_t mostChunks = 256;
+  int64_t n = call.inputs[0].elements(), chunk = std::max(chunkElements, chunkCount(n, mostChunks));
+  double sums[mostChunks];
+  return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
+    using A = decltype(zero);
+    const A *x = call.inputs[0].as<A>();
+    forChunks(n, chunk, [&](int64_t begin, int64_t end) {
+      double sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (int64_t i = begin; i < end; ++i)
+        sum += double(x[i]) * double(x[i]);
+      sums[begin / chunk] = sum;
+    });
+    double total = 0;
+    for (int64_t i = 0; i < chunkCount(n, chunk); ++i)
+      total += sums[i];
+    *call.outputs[0].as<A>() = A(total);
+    return {};
+  });
+}
+
+KernelStatus clipScale(const KernelCall &call) {
+  double maxNorm = call.attributes->real("max_norm");
+  return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
+    using A = decltype(zero);
+    double squared = *call.inputs[0].as<A>(), count = *call.inputs[1].as<A>(), norm = 0, scale = 0;
+    if (count != 0) {
+      norm = std::sqrt(squared) / count;
+      scale = (maxNorm > 0 ? std::min(1.0, maxNorm / (norm + 1e-6)) : 1.0) / count;
+    }
+    *call.outputs[0].as<A>() = A(norm);
+    *call.outputs[1].as<A>() = A(scale);
+    return {};
+  });
+}
+
+KernelStatus divide(const KernelCall &call) {
+  return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
+    using A = decltype(zero);
+    double x = *call.inputs[0].as<A>(), y = *call.inputs[1].as<A>();
+    *call.outputs[0].as<A>() = A(y == 0 ? 0 : x / y);
+    return {};
+  });
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -1,0 +1,48 @@
+//===- Linear.cpp - linear layers and their gradients -----------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// linear:       y[rows,n]  = x[rows,k] w[n,k]^T + bias[n]
+// linear_dgrad: dx[rows,k] = dy[rows,n] w[n,k]
+// linear_wgrad: dw[n,k]    = or += dy[rows,n]^T x[rows,k]
+// T in and out, dw in A; accumulation in f64 for f64, else f32. Rows of the
+// result are split over threads in chunks that depend on the shape alone, each
+// computed by one thread: the same bits on any number of threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/Gemm.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+KernelStatus linear(const KernelCall &call) {
+  const TensorView &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0];
+  GemmShape shape{.inputType = x.dtype, .outputType = y.dtype, .transposeB = true};
+  shape.m = x.rows(), shape.n = y.dim(-1), shape.k = x.dim(-1);
+  shape.lda = shape.k, shape.ldb = shape.k, shape.ldc = shape.n;
+  shape.hasBias = call.inputs.size() > 2;
+  return gemmOverThreads(shape, {x.data, w.data, y.data, shape.hasBias ? call.inputs[2].data : nullptr});
+}
+
+KernelStatus linearDgrad(const KernelCall &call) {
+  const TensorView &dy = call.inputs[0], &w = call.inputs[1], &dx = call.outputs[0];
+  GemmShape shape{.inputType = dy.dtype, .outputType = dx.dtype};
+  shape.m = dy.rows(), shape.n = dx.dim(-1), shape.k = dy.dim(-1);
+  shape.lda = shape.k, shape.ldb = shape.n, shape.ldc = shape.n;
+  return gemmOverThreads(shape, {dy.data, w.data, dx.data});
+}
+
+KernelStatus linearWgrad(const KernelCall &call) {
+  const TensorView &dy = call.inputs[0], &x = call.inputs[1], &dw = call.outputs[0];
+  GemmShape shape{.inputType = dy.dtype, .outputType = dw.dtype, .transposeA = true};
+  shape.accumulate = call.accumulates(0);
+  shape.m = dy.dim(-1), shape.n = x.dim(-1), shape.k = dy.rows();
+  shape.lda = shape.m, shape.ldb = shape.n, shape.ldc = shape.n;
+  return gemmOverThreads(shape, {dy.data, x.data, dw.data});
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -1,0 +1,50 @@
+//===- Registry.cpp - the table of the cpu kernels --------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ShapeChecks.h"
+#include "runtime/kernels/cpu/Kernels.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+static constexpr KernelEntry table[] = {
+    {"accumulate", {accumulate, checkAccumulate}},
+    {"adamw", {adamW, checkAdamW}},
+    {"add", {add, checkAdd}},
+    {"add_n", {addN, checkAddN}},
+    {"attention", {attention, checkAttention}},
+    {"attention_grad", {attentionGrad, checkAttentionGrad}},
+    {"cast", {cast, checkCast}},
+    {"clip_scale", {clipScale, checkClipScale}},
+    {"copy", {copy, checkCopy}},
+    {"cross_entropy", {crossEntropy, checkCrossEntropy}},
+    {"cross_entropy_grad", {crossEntropyGrad, checkCrossEntropyGrad}},
+    {"divide", {divide, checkDivide}},
+    {"embedding", {embedding, checkEmbedding}},
+    {"embedding_grad", {embeddingGrad, checkEmbeddingGrad}},
+    {"fill", {fill, checkFill}},
+    {"gelu", {gelu, checkGelu}},
+    {"gelu_grad", {geluGrad, checkGeluGrad}},
+    {"layer_norm", {layerNorm, checkLayerNorm}},
+    {"layer_norm_grad", {layerNormGrad, checkLayerNormGrad}},
+    {"linear", {linear, checkLinear}},
+    {"linear_dgrad", {linearDgrad, checkLinearDgrad}},
+    {"linear_wgrad", {linearWgrad, checkLinearWgrad}},
+    {"rms_norm", {rmsNorm, checkRmsNorm}},
+    {"rms_norm_grad", {rmsNormGrad, checkRmsNormGrad}},
+    {"rope", {rope, checkRope}},
+    {"row_max", {rowMax, checkRowMax}},
+    {"slice", {slice, checkSlice}},
+    {"softmax_sums", {softmaxSums, checkSoftmaxSums}},
+    {"sum_leading", {sumLeading, checkSumLeading}},
+    {"sum_squares", {sumSquares, checkSumSquares}},
+    {"swiglu", {swiglu, checkSwiglu}},
+    {"swiglu_grad", {swigluGrad, checkSwigluGrad}},
+    {"token_loss", {tokenLoss, checkTokenLoss}},
+};
+
+std::span<const KernelEntry> kernelTable() { return table; }
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

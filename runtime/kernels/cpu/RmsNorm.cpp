@@ -1,0 +1,83 @@
+//===- RmsNorm.cpp - RMS norm and its gradient ------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// rstd = 1 / sqrt(mean(x^2) + epsilon), y = x rstd w.
+// With g = dy w: dx = rstd (g - x rstd^2 mean(g x)), dw = sum over rows of dy x rstd.
+// x, y, dy, dx T[rows,d], w T[d], rstd A[rows], dw A[d]; sums in A. A row is read
+// from memory once. A row is summed by one thread; dw is summed per chunk of
+// rows, chunks in order: the same bits on any number of threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/PartialSums.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+template <typename T> static void normRow(const T *x, const T *w, T *y, AccumulatorOf<T> *rstd, int64_t d, double eps) {
+  using A = AccumulatorOf<T>;
+  A squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t j = 0; j < d; ++j)
+    squares += load(x[j]) * load(x[j]);
+  A r = A(1) / std::sqrt(squares / A(d) + A(eps));
+#pragma omp simd
+  for (int64_t j = 0; j < d; ++j)
+    y[j] = store<T>(load(x[j]) * r * load(w[j]));
+  *rstd = r;
+}
+
+KernelStatus rmsNorm(const KernelCall &call) {
+  const TensorView &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0], &rstd = call.outputs[1];
+  int64_t d = x.dim(-1);
+  double epsilon = call.attributes->real("epsilon");
+  return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    forChunks(x.rows(), rowsPerChunk(d), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        normRow(x.as<T>() + i * d, w.as<T>(), y.as<T>() + i * d, rstd.as<AccumulatorOf<T>>() + i, d, epsilon);
+    });
+    return {};
+  });
+}
+
+/// One row of dx; adds the row's part to dw.
+template <typename T, typename A>
+static void gradRow(const T *dy, const T *x, const T *w, A r, T *dx, A *dw, int64_t d) {
+  A dot = 0;
+#pragma omp simd reduction(+ : dot)
+  for (int64_t j = 0; j < d; ++j)
+    dot += load(dy[j]) * load(w[j]) * load(x[j]);
+  A slope = r * r * dot / A(d);
+#pragma omp simd
+  for (int64_t j = 0; j < d; ++j) {
+    A xj = load(x[j]), dyj = load(dy[j]);
+    dw[j] += dyj * xj * r;
+    dx[j] = store<T>(r * (dyj * load(w[j]) - xj * slope));
+  }
+}
+
+KernelStatus rmsNormGrad(const KernelCall &call) {
+  const TensorView &dy = call.inputs[0], &x = call.inputs[1], &w = call.inputs[2], &rstd = call.inputs[3];
+  const TensorView &dx = call.outputs[0], &dw = call.outputs[1];
+  int64_t d = x.dim(-1);
+  return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    PartialSums<A> sums(x.rows(), d, 1);
+    if (!sums.allocated())
+      return {workspaceExhausted};
+    sums.forEachChunk([&](int64_t begin, int64_t end, A *own) {
+      for (int64_t i = begin; i < end; ++i)
+        gradRow(dy.as<T>() + i * d, x.as<T>() + i * d, w.as<T>(), rstd.as<A>()[i], dx.as<T>() + i * d, own, d);
+    });
+    sums.total(0, dw.as<A>(), call.accumulates(1));
+    return {};
+  });
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -1,0 +1,95 @@
+//===- Rope.cpp - rotary position embedding ---------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For i < c/2 and position p: angle = p theta^(-2i/c); (x_i, x_{i+c/2}) is rotated
+// by angle, by -angle when inverse. x, y T[b,s,heads*c]; arithmetic in A, angles in
+// f64. Each thread keeps the sines and cosines of the last few calls, so a step
+// computes them once. No sums: the same bits on any number of threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/Parallel.h"
+
+#include <vector>
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+namespace {
+/// What the angles depend on.
+struct AngleKey {
+  int64_t sequence = 0, half = 0, offset = 0;
+  double theta = 0;
+  bool operator==(const AngleKey &) const = default;
+};
+
+/// Cosines of every (position, i), then sines.
+template <typename A> struct AngleTable {
+  AngleKey key;
+  std::vector<A> values;
+};
+} // namespace
+
+template <typename A> static void fillAngles(AngleTable<A> &table) {
+  const AngleKey &key = table.key;
+  table.values.resize(2 * key.sequence * key.half);
+  A *cosines = table.values.data(), *sines = cosines + key.sequence * key.half;
+  for (int64_t i = 0; i < key.half; ++i) {
+    double frequency = std::pow(key.theta, -double(i) / double(key.half));
+    for (int64_t p = 0; p < key.sequence; ++p) {
+      cosines[p * key.half + i] = A(std::cos(double(p + key.offset) * frequency));
+      sines[p * key.half + i] = A(std::sin(double(p + key.offset) * frequency));
+    }
+  }
+}
+
+/// This thread's table for `key`, made when it is not among the last few.
+template <typename A> static const A *anglesFor(const AngleKey &key) {
+  constexpr size_t kept = 4;
+  static thread_local AngleTable<A> tables[kept];
+  static thread_local size_t oldest = 0;
+  for (const AngleTable<A> &table : tables)
+    if (table.key == key)
+      return table.values.data();
+  AngleTable<A> &table = tables[oldest];
+  oldest = (oldest + 1) % kept;
+  table.key = key;
+  fillAngles(table);
+  return table.values.data();
+}
+
+template <typename T, typename A>
+static void rotateHead(const T *x, T *y, const A *cosines, const A *sines, A sign, int64_t half) {
+#pragma omp simd
+  for (int64_t i = 0; i < half; ++i) {
+    A a = load(x[i]), b = load(x[i + half]), sine = sign * sines[i];
+    y[i] = store<T>(a * cosines[i] - b * sine);
+    y[i + half] = store<T>(b * cosines[i] + a * sine);
+  }
+}
+
+KernelStatus rope(const KernelCall &call) {
+  const TensorView &x = call.inputs[0], &y = call.outputs[0];
+  int64_t c = call.attributes->integer("head_dim"), half = c / 2, width = x.dim(2), sequence = x.dim(1);
+  bool inverse = call.attributes->integer("inverse");
+  AngleKey key{sequence, half, call.attributes->integer("position_offset"), call.attributes->real("theta")};
+  return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    const A *cosines = anglesFor<A>(key), *sines = cosines + sequence * half;
+    forChunks(x.dim(0) * sequence, rowsPerChunk(width), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        int64_t angles = t % sequence * half;
+        for (int64_t head = t * width; head < (t + 1) * width; head += c)
+          rotateHead(x.as<T>() + head, y.as<T>() + head, cosines + angles, sines + angles, A(inverse ? -1 : 1), half);
+      }
+    });
+    return {};
+  });
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -1,0 +1,46 @@
+//===- RowSoftmax.h - maximum and sum of exponentials of a row --*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CPU_ROWSOFTMAX_H
+#define TGPT_RUNTIME_KERNELS_CPU_ROWSOFTMAX_H
+
+#include "runtime/kernels/cpu/Arithmetic.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+/// max over j of row[j], n >= 1. A NaN among others is passed over; the sum of
+/// exponentials then carries it.
+template <typename T> AccumulatorOf<T> maximumOf(const T *row, int64_t n) {
+  using A = AccumulatorOf<T>;
+  constexpr int64_t lanes = 64 / int64_t(sizeof(A));
+  A most[lanes];
+  std::fill(most, most + lanes, A(load(row[0])));
+  int64_t whole = n / lanes * lanes;
+  for (int64_t j = 0; j < whole; j += lanes)
+#pragma omp simd
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      A x = load(row[j + lane]);
+      most[lane] = x > most[lane] ? x : most[lane];
+    }
+  for (int64_t j = whole; j < n; ++j)
+    most[0] = load(row[j]) > most[0] ? load(row[j]) : most[0];
+  for (int64_t lane = 1; lane < lanes; ++lane)
+    most[0] = most[lane] > most[0] ? most[lane] : most[0];
+  return most[0];
+}
+
+/// sum over j of exp(row[j] - shift).
+template <typename T> AccumulatorOf<T> sumOfExponentials(const T *row, int64_t n, AccumulatorOf<T> shift) {
+  AccumulatorOf<T> sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < n; ++j)
+    sum += exponential(load(row[j]) - shift);
+  return sum;
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA
+
+#endif // TGPT_RUNTIME_KERNELS_CPU_ROWSOFTMAX_H

@@ -1,0 +1,40 @@
+//===- SumLeading.cpp - sum over leading dimensions -------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// y[t] = or += sum over l of x[l,t]. x T, y and sums A. Chunks of l are summed
+// apart and added in order: the same bits on any number of threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/PartialSums.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+KernelStatus sumLeading(const KernelCall &call) {
+  const TensorView &x = call.inputs[0], &y = call.outputs[0];
+  int64_t width = y.elements(), rows = x.elements() / width;
+  return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    PartialSums<A> sums(rows, width, 1);
+    if (!sums.allocated())
+      return {workspaceExhausted};
+    sums.forEachChunk([&](int64_t begin, int64_t end, A *own) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T *from = x.as<T>() + i * width;
+#pragma omp simd
+        for (int64_t j = 0; j < width; ++j)
+          own[j] += load(from[j]);
+      }
+    });
+    sums.total(0, y.as<A>(), call.accumulates(0));
+    return {};
+  });
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

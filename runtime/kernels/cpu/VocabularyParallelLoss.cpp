@@ -1,0 +1,77 @@
+//===- VocabularyParallelLoss.cpp - cross-entropy over a sharded vocabulary -----------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Between these kernels the ranks that share a vocabulary reduce max, sum_exp and
+// label_logit.
+// row_max:      max = max over j of logits
+// softmax_sums: sum_exp = sum exp(logits - max); label_logit = logits[label] where
+//               that column is held here, else 0
+// token_loss:   lse = max + log(sum_exp); loss_sum, count over valid tokens
+// logits T[tokens,v], labels i32[tokens], all else A. A row is summed by one
+// thread in A, the tokens in order in f64: the same bits on any number of threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/Parallel.h"
+#include "runtime/kernels/cpu/RowSoftmax.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+KernelStatus rowMax(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0];
+  int64_t v = logits.dim(-1);
+  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t)
+        call.outputs[0].as<AccumulatorOf<T>>()[t] = maximumOf(logits.as<T>() + t * v, v);
+    });
+    return {};
+  });
+}
+
+KernelStatus softmaxSums(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
+  int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
+  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        const T *row = logits.as<T>() + t * v;
+        int64_t label = labels.as<int32_t>()[t], local = label - offset;
+        bool isLocal = label >= 0 && local >= 0 && local < v;
+        call.outputs[0].as<A>()[t] = sumOfExponentials(row, v, call.inputs[2].as<A>()[t]);
+        call.outputs[1].as<A>()[t] = isLocal ? A(load(row[local])) : A(0);
+      }
+    });
+    return {};
+  });
+}
+
+KernelStatus tokenLoss(const KernelCall &call) {
+  return forAccumulatorType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
+    using A = decltype(zero);
+    const int32_t *label = call.inputs[0].as<int32_t>();
+    const A *most = call.inputs[1].as<A>(), *sum = call.inputs[2].as<A>(), *labelLogit = call.inputs[3].as<A>();
+    A *lse = call.outputs[2].as<A>();
+    double loss = 0, count = 0;
+    for (int64_t t = 0; t < call.inputs[0].elements(); ++t) {
+      lse[t] = most[t] + std::log(sum[t]);
+      if (label[t] < 0)
+        continue;
+      loss += double(lse[t]) - double(labelLogit[t]);
+      count += 1;
+    }
+    *call.outputs[0].as<A>() = A(loss);
+    *call.outputs[1].as<A>() = A(count);
+    return {};
+  });
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -1,0 +1,49 @@
+//===- Workspace.h - working memory of a thread -----------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each thread keeps one buffer per purpose. A buffer grows when a larger shape
+// is met and is never returned before the thread ends, so that a training step
+// allocates nothing after the first one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CPU_WORKSPACE_H
+#define TGPT_RUNTIME_KERNELS_CPU_WORKSPACE_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tgpt::runtime::cpu {
+
+enum class WorkspaceUse : uint8_t {
+  Scores,         ///< attention: scores, then probabilities
+  ScoreGradients, ///< attention: gradients of probabilities, then of scores
+  StoredScores,   ///< attention: probabilities rounded to bf16
+  StoredGradients,
+  BlockOutput, ///< attention: output rows before normalisation
+  KeyGradients,
+  ValueGradients,
+  PartialSums, ///< sums of each chunk, added up at the end
+  GemmScratchpad,
+  GemmA, ///< operands converted to f32 where the processor has no bf16 product
+  GemmB,
+  GemmC,
+  GemmBias,
+  Count
+};
+
+/// At least `bytes`, 64-byte aligned, or null when memory is exhausted.
+void *workspace(WorkspaceUse use, size_t bytes);
+
+template <typename T> T *workspace(WorkspaceUse use, int64_t elements) {
+  return static_cast<T *>(workspace(use, size_t(elements) * sizeof(T)));
+}
+
+inline constexpr const char *workspaceExhausted = "no memory for a kernel's workspace";
+
+} // namespace tgpt::runtime::cpu
+
+#endif // TGPT_RUNTIME_KERNELS_CPU_WORKSPACE_H

@@ -1,0 +1,93 @@
+//===- CrossEntropy.cpp - reference cross-entropy ---------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/reference/Element.h"
+#include "runtime/kernels/reference/Kernels.h"
+
+namespace tgpt::runtime::reference {
+
+static double rowMaximum(const TensorView &logits, int64_t row) {
+  int64_t v = logits.dim(-1);
+  double most = get(logits, row * v);
+  for (int64_t j = 1; j < v; ++j)
+    most = std::max(most, get(logits, row * v + j));
+  return most;
+}
+
+KernelStatus crossEntropy(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
+  int64_t v = logits.dim(-1);
+  double loss = 0, count = 0;
+  for (int64_t t = 0; t < logits.rows(); ++t) {
+    int64_t label = labels.as<int32_t>()[t];
+    if (label >= v)
+      return {"cross_entropy: a label is not below the vocabulary size"};
+    double most = rowMaximum(logits, t), sum = 0;
+    for (int64_t j = 0; j < v; ++j)
+      sum += std::exp(get(logits, t * v + j) - most);
+    double lse = most + std::log(sum);
+    put(call.outputs[2], t, lse);
+    if (label < 0)
+      continue;
+    loss += lse - get(logits, t * v + label);
+    count += 1;
+  }
+  put(call.outputs[0], 0, loss);
+  put(call.outputs[1], 0, count);
+  return {};
+}
+
+KernelStatus crossEntropyGrad(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &labels = call.inputs[1], &lse = call.inputs[2];
+  int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
+  double dloss = get(call.inputs[3], 0);
+  for (int64_t t = 0; t < logits.rows(); ++t) {
+    int64_t label = labels.as<int32_t>()[t];
+    for (int64_t j = 0; j < v; ++j) {
+      double p = std::exp(get(logits, t * v + j) - get(lse, t));
+      double hit = label - offset == j ? 1 : 0;
+      put(call.outputs[0], t * v + j, label < 0 ? 0 : dloss * (p - hit));
+    }
+  }
+  return {};
+}
+
+KernelStatus rowMax(const KernelCall &call) {
+  for (int64_t t = 0; t < call.inputs[0].rows(); ++t)
+    put(call.outputs[0], t, rowMaximum(call.inputs[0], t));
+  return {};
+}
+
+KernelStatus softmaxSums(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &labels = call.inputs[1], &most = call.inputs[2];
+  int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
+  for (int64_t t = 0; t < logits.rows(); ++t) {
+    double sum = 0;
+    for (int64_t j = 0; j < v; ++j)
+      sum += std::exp(get(logits, t * v + j) - get(most, t));
+    int64_t label = labels.as<int32_t>()[t], row = label - offset;
+    put(call.outputs[0], t, sum);
+    put(call.outputs[1], t, label >= 0 && row >= 0 && row < v ? get(logits, t * v + row) : 0.0);
+  }
+  return {};
+}
+
+KernelStatus tokenLoss(const KernelCall &call) {
+  double loss = 0, count = 0;
+  for (int64_t t = 0; t < call.inputs[0].elements(); ++t) {
+    double lse = get(call.inputs[1], t) + std::log(get(call.inputs[2], t));
+    put(call.outputs[2], t, lse);
+    if (call.inputs[0].as<int32_t>()[t] < 0)
+      continue;
+    loss += lse - get(call.inputs[3], t);
+    count += 1;
+  }
+  put(call.outputs[0], 0, loss);
+  put(call.outputs[1], 0, count);
+  return {};
+}
+
+} // namespace tgpt::runtime::reference

@@ -1,0 +1,55 @@
+//===- Kernels.h - the reference kernels ------------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every kernel of KERNELS.md once, slow, in f64 whatever the dtype, written like
+// its formula. They judge the kernels of every backend.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_REFERENCE_KERNELS_H
+#define TGPT_RUNTIME_KERNELS_REFERENCE_KERNELS_H
+
+#include "runtime/kernels/api/Kernel.h"
+
+namespace tgpt::runtime::reference {
+
+KernelStatus embedding(const KernelCall &call);
+KernelStatus embeddingGrad(const KernelCall &call);
+KernelStatus linear(const KernelCall &call);
+KernelStatus linearDgrad(const KernelCall &call);
+KernelStatus linearWgrad(const KernelCall &call);
+KernelStatus sumLeading(const KernelCall &call);
+KernelStatus rmsNorm(const KernelCall &call);
+KernelStatus rmsNormGrad(const KernelCall &call);
+KernelStatus layerNorm(const KernelCall &call);
+KernelStatus layerNormGrad(const KernelCall &call);
+KernelStatus rope(const KernelCall &call);
+KernelStatus attention(const KernelCall &call);
+KernelStatus attentionGrad(const KernelCall &call);
+KernelStatus gelu(const KernelCall &call);
+KernelStatus geluGrad(const KernelCall &call);
+KernelStatus swiglu(const KernelCall &call);
+KernelStatus swigluGrad(const KernelCall &call);
+KernelStatus add(const KernelCall &call);
+KernelStatus addN(const KernelCall &call);
+KernelStatus crossEntropy(const KernelCall &call);
+KernelStatus crossEntropyGrad(const KernelCall &call);
+KernelStatus rowMax(const KernelCall &call);
+KernelStatus softmaxSums(const KernelCall &call);
+KernelStatus tokenLoss(const KernelCall &call);
+KernelStatus sumSquares(const KernelCall &call);
+KernelStatus clipScale(const KernelCall &call);
+KernelStatus adamW(const KernelCall &call);
+KernelStatus divide(const KernelCall &call);
+KernelStatus cast(const KernelCall &call);
+KernelStatus fill(const KernelCall &call);
+KernelStatus copy(const KernelCall &call);
+KernelStatus accumulate(const KernelCall &call);
+KernelStatus slice(const KernelCall &call);
+
+} // namespace tgpt::runtime::reference
+
+#endif // TGPT_RUNTIME_KERNELS_REFERENCE_KERNELS_H
