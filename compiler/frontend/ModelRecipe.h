@@ -1,0 +1,66 @@
+//===- ModelRecipe.h - the numbers that define a model -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A recipe is a short YAML file (recipes/README.md) with the shape of a GPT.
+// Reading one is strict: every key of the family must be there once, none else,
+// and the numbers must fit together. Whoever gets a ModelRecipe from here may
+// rely on heads dividing width, kv heads dividing heads, and products of all
+// sizes fitting 63 bits.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_COMPILER_FRONTEND_MODELRECIPE_H
+#define TGPT_COMPILER_FRONTEND_MODELRECIPE_H
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+namespace tgpt {
+
+enum class ModelFamily {
+  Llama, // RMSNorm, RoPE, grouped-query attention, SwiGLU, no biases
+  Gpt2,  // LayerNorm, learned positions, GELU, biases
+};
+
+struct ModelRecipe {
+  std::string name;
+  ModelFamily family = ModelFamily::Llama;
+  int64_t vocabulary = 0;
+  int64_t width = 0;
+  int64_t layers = 0;
+  int64_t heads = 0;
+  int64_t kvHeads = 0;
+  int64_t ffn = 0;
+  int64_t sequenceLength = 0;
+  double normEpsilon = 0;
+  double ropeTheta = 0; // LLaMA family only
+  bool tiedEmbeddings = false;
+  double initStddev = 0;
+
+  int64_t headDim() const { return width / heads; }
+  int64_t kvWidth() const { return kvHeads * headDim(); }
+};
+
+/// What is wrong with a recipe: "file:line: what; accepted: ...; nearest legal value: ...".
+struct RecipeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Values given on the command line, by recipe key; they replace those of the file.
+using RecipeOverrides = std::map<std::string, std::string>;
+
+ModelRecipe readModelRecipe(const std::filesystem::path &path, const RecipeOverrides &overrides = {});
+
+/// As above, from text; `fileName` is what errors call it.
+ModelRecipe parseModelRecipe(const std::string &text, const std::string &fileName,
+                             const RecipeOverrides &overrides = {});
+
+} // namespace tgpt
+
+#endif // TGPT_COMPILER_FRONTEND_MODELRECIPE_H
