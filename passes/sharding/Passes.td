@@ -9,4 +9,96 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitLoss : Pass<"tgpt-split-loss", "::mlir::ModuleOp"> {
+  let summary = "write the cross-entropy as steps that may be sharded over the vocabulary";
+  let description = [{
+    **Input**
+    ```mlir
+    %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : ...
+    ```
+    **Output**
+    ```mlir
+    %max = tgpt.row_max %logits : ...
+    %sum, %logit = tgpt.softmax_sums %logits, %labels, %max : ...
+    %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %logit : ...
+    ```
+    Only run where the vocabulary is to be sharded: one fused kernel reads the logits
+    once, the steps read them twice.
+  }];
+  let statistics = [Statistic<"numSplit", "losses-split", "Number of cross-entropies written as steps">];
+  let dependentDialects = ["::tgpt::TgptDialect"];
+}
+
+def Shard : Pass<"tgpt-shard", "::mlir::ModuleOp"> {
+  let summary = "decide how parameters and inputs are spread over the mesh";
+  let description = [{
+    Adds the mesh and writes decisions as attributes (`dist.layout`) on parameters,
+    function arguments and, under sequence parallelism, on the embedding; nothing is
+    sharded yet. A parameter that has a decision already keeps it.
+
+    Linears alternate: one whose input is whole is column-parallel (its output
+    features are sharded), one whose input has sharded features is row-parallel.
+    Embedding and head are sharded over the vocabulary. The bias of a row-parallel
+    linear becomes an add of its own: it must come after the reduction.
+
+    **Input**
+    ```mlir
+    tgpt.parameter @up.weight : tensor<16x4xf32> = ...
+    tgpt.parameter @down.weight : tensor<4x16xf32> = ...
+    ```
+    **Output** (`tp=2`)
+    ```mlir
+    dist.mesh @mesh (dp = 1, pp = 1, tp = 2)
+    tgpt.parameter @up.weight : tensor<16x4xf32> = ... {dist.layout = #dist.layout<[tp, -]>}
+    tgpt.parameter @down.weight : tensor<4x16xf32> = ... {dist.layout = #dist.layout<[-, tp]>}
+    ```
+    Fails when heads, KV heads, features, vocabulary or (under `sequence-parallel`) the
+    sequence are not divisible by `tp`; the message names the nearest legal value.
+  }];
+  let options = [
+    Option<"dp", "dp", "int64_t", "1", "Data-parallel ranks">,
+    Option<"pp", "pp", "int64_t", "1", "Pipeline stages">,
+    Option<"tp", "tp", "int64_t", "1", "Tensor-parallel ranks">,
+    Option<"sequenceParallel", "sequence-parallel", "bool", "false", "Shard the sequence over tp between tensor-parallel regions">,
+  ];
+  let statistics = [
+    Statistic<"numColumn", "column-parallel", "Number of column-parallel linears">,
+    Statistic<"numRow", "row-parallel", "Number of row-parallel linears">,
+    Statistic<"numBiasesSplit", "biases-split", "Number of biases moved behind the reduction">,
+    Statistic<"numReplicated", "parameters-replicated", "Number of parameters left whole">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+}
+
+def Propagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
+  let summary = "carry the layouts to every value, backward included";
+  let description = [{
+    Turns the decisions of `tgpt-shard` into types. Each op takes the axes that its
+    operands offer where its sharding rule allows it; parameters come before
+    activations, and a gradient has the layout of its parameter. Where a value's
+    layout is not the one its consumer takes, a `dist.reshard` says so.
+
+    **Input**
+    ```mlir
+    %y = tgpt.linear %x, %w : (tensor<2x8x16xf32>, tensor<4x16xf32>) -> tensor<2x8x4xf32>
+    %z = tgpt.add %r, %y : ...
+    ```
+    **Output**
+    ```mlir
+    %y = tgpt.linear %x, %w : (tensor<2x8x16xf32, #dist.layout<[dp, -, tp]>>, tensor<4x16xf32, #dist.layout<[-, tp]>>)
+         -> tensor<2x8x4xf32, #dist.layout<[dp, -, -], partial = [tp]>>
+    %1 = dist.reshard %y : ... to tensor<2x8x4xf32, #dist.layout<[dp, -, -]>>
+    %z = tgpt.add %r, %1 : ...
+    ```
+    Fails when an op without sharding rule meets a sharded value.
+  }];
+  let statistics = [
+    Statistic<"numReshards", "reshards-inserted", "Number of dist.reshard inserted">,
+    Statistic<"numShared", "reshards-shared", "Number of uses served by a reshard made for an earlier use">,
+    Statistic<"numClaimsDeclined", "claims-declined", "Number of axes an operand offered and the op could not take">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+}
+
+
 #endif // TGPT_PASSES_SHARDING_PASSES_TD

@@ -1,0 +1,49 @@
+//===- FactorAxes.h - which mesh axes shard which factor of an op ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_PASSES_SHARDING_FACTORAXES_H
+#define TGPT_PASSES_SHARDING_FACTORAXES_H
+
+#include "dialects/dist/Dist.h"
+#include "dialects/interfaces/OpKnowledge.h"
+#include <map>
+
+namespace tgpt {
+
+/// Collects the axes that the operands of one op offer to its factors, first come
+/// first served, and reads off the layouts that follow.
+class FactorAxes {
+public:
+  FactorAxes(mlir::Operation *op, ShardingRule rule, dist::MeshOp mesh)
+      : op(op), rule(std::move(rule)), mesh(mesh) {}
+
+  /// Offers the axes of `layout` to the factors of `dims` (one letter per dim).
+  /// A factor keeps the first axes it takes; an axis serves one factor.
+  void offer(llvm::StringRef dims, dist::LayoutAttr layout);
+
+  /// Layout of a value with these dims: the axes of its factors.
+  dist::LayoutAttr layoutOf(llvm::StringRef dims) const;
+  /// Axes of the factors that are in an operand but not in `resultDims`.
+  llvm::SmallVector<llvm::StringRef> reducedAxes(llvm::StringRef resultDims) const;
+  bool isUsed(llvm::StringRef axis) const;
+
+  const ShardingRule &getRule() const { return rule; }
+  int64_t getDeclined() const { return declined; }
+
+private:
+  bool canTake(char factor, llvm::ArrayRef<llvm::StringRef> axes) const;
+  bool isDivisible(char factor, llvm::StringRef dims, mlir::Value value, int64_t parts) const;
+
+  mlir::Operation *op;
+  ShardingRule rule;
+  dist::MeshOp mesh;
+  std::map<char, dist::LayoutAttr::Axes> axesOfFactor;
+  int64_t declined = 0;
+};
+
+} // namespace tgpt
+
+#endif // TGPT_PASSES_SHARDING_FACTORAXES_H

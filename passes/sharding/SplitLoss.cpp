@@ -1,0 +1,57 @@
+//===- SplitLoss.cpp - cross-entropy as steps that may be sharded ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How is the loss computed when no rank holds all logits of a token? Each step of
+//
+//   lse = max + log(sum exp(logit - max)),   loss = lse - logit[label]
+//
+// reduces over the vocabulary by itself, so its sharding rule says it all.
+//
+// Relies on: nothing. Leaves true: no tgpt.cross_entropy remains; its backward,
+// local whatever shards the vocabulary, is untouched.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "dialects/tgpt/Tgpt.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/sharding/Passes.h"
+
+namespace tgpt {
+#define GEN_PASS_DEF_SPLITLOSS
+#include "passes/sharding/Passes.h.inc"
+} // namespace tgpt
+
+using namespace mlir;
+using namespace tgpt;
+
+namespace {
+
+void split(CrossEntropyOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type row = op.getLse().getType();
+  auto maximum = RowMaxOp::create(builder, loc, row, op.getLogits());
+  auto sums = SoftmaxSumsOp::create(builder, loc, row, row, op.getLogits(), op.getLabels(), maximum.getMaximum());
+  auto loss = TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), row, op.getLabels(),
+                                  maximum.getMaximum(), sums.getSumExp(), sums.getLabelLogit());
+  for (Operation *step : {maximum.getOperation(), sums.getOperation(), loss.getOperation()})
+    step->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op->replaceAllUsesWith(loss);
+  op->erase();
+}
+
+struct SplitLossPass : tgpt::impl::SplitLossBase<SplitLossPass> {
+  void runOnOperation() override {
+    getOperation().walk([&](CrossEntropyOp op) {
+      split(op);
+      ++numSplit;
+    });
+  }
+};
+
+} // namespace
