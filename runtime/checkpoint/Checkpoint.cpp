@@ -111,9 +111,11 @@ fs::path tgpt::runtime::findCheckpoint(const fs::path &path) {
   return checkpoint;
 }
 
-ResumedCheckpoint tgpt::runtime::loadCheckpoint(Job &job, const fs::path &checkpoint) {
-  ResumedCheckpoint resumed{.state = readState(checkpoint / stateFile), .counts = {}};
+TrainingState tgpt::runtime::readCheckpointState(const fs::path &checkpoint) {
+  return readState(checkpoint / stateFile);
+}
+
+ReadCounts tgpt::runtime::loadCheckpoint(Job &job, const fs::path &checkpoint) {
   SafetensorsReader weights(checkpoint / weightsFile), optimizer(checkpoint / optimizerFile);
-  resumed.counts = readCheckpointVariables(job, weights, optimizer);
-  return resumed;
+  return readCheckpointVariables(job, weights, optimizer);
 }

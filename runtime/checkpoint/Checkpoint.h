@@ -35,13 +35,11 @@ std::filesystem::path findCheckpoint(const std::filesystem::path &path);
 /// Whether saveCheckpoint has written to this directory before.
 bool holdsCheckpoints(const std::filesystem::path &directory);
 
-struct ResumedCheckpoint {
-  TrainingState state;
-  ReadCounts counts;
-};
+// Both take a checkpoint found by findCheckpoint.
 
-/// Sets the job's weights and optimizer state from a checkpoint found by findCheckpoint.
-ResumedCheckpoint loadCheckpoint(Job &job, const std::filesystem::path &checkpoint);
+TrainingState readCheckpointState(const std::filesystem::path &checkpoint);
+/// Sets the job's weights and optimizer state.
+ReadCounts loadCheckpoint(Job &job, const std::filesystem::path &checkpoint);
 
 } // namespace tgpt::runtime
 

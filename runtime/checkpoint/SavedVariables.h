@@ -1,5 +1,5 @@
 //===- runtime/checkpoint/SavedVariables.h - which variables are saved, under which names -------------------------*-
-//C++ -*-===//
+// C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,0 +1,59 @@
+//===- runtime/training/TrainingOptions.h - what a run is asked to do -----*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TGPT_RUNTIME_TRAINING_TRAININGOPTIONS_H
+#define TGPT_RUNTIME_TRAINING_TRAININGOPTIONS_H
+
+#include "runtime/data/TokenFile.h"
+#include "runtime/training/LearningRate.h"
+
+#include <filesystem>
+#include <optional>
+
+namespace tgpt::runtime {
+
+enum class KernelChoice { Cpu, Reference };
+
+struct TrainingOptions {
+  std::filesystem::path plan;
+  bool planInfo = false; // print the plan's summary, train nothing
+
+  // Data: one of the two.
+  std::filesystem::path data;
+  std::optional<uint64_t> syntheticSeed;
+  std::optional<TokenWidth> rawTokenWidth;
+  std::optional<int32_t> ignoreToken;
+  std::optional<uint64_t> dataSeed; // by default that of the checkpoint, else 0
+
+  int64_t steps = 100;
+  LearningRate learningRate; // decaySteps 0: `steps`
+
+  int threadsPerRank = 1;
+  bool pinThreads = false;
+  KernelChoice kernels = KernelChoice::Cpu;
+  double stuckAfterSeconds = 60;
+
+  std::filesystem::path resume;
+  std::filesystem::path initFrom;
+  std::filesystem::path save;
+  int64_t saveEvery = 0;
+  bool allowNonfinite = false;
+
+  std::filesystem::path metrics;
+  std::filesystem::path dumpGradients;
+  std::filesystem::path dumpVariables;
+  int64_t logEvery = 10;
+  bool profile = false;
+  bool measurePeak = true;
+
+  /// Throws Error naming the option and its legal values.
+  void validate() const;
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_TRAINING_TRAININGOPTIONS_H

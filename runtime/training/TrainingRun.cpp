@@ -1,0 +1,241 @@
+//===- runtime/training/TrainingRun.cpp - a whole run, from options to reports --------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/training/TrainingRun.h"
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/WriteVariables.h"
+#include "runtime/data/SyntheticTokens.h"
+#include "runtime/plan/Error.h"
+#include "runtime/plan/PlanFile.h"
+#include "runtime/plan/RankGrid.h"
+#include "runtime/training/ArenaReport.h"
+#include "runtime/training/GemmPeak.h"
+#include "runtime/training/MetricsFile.h"
+#include "runtime/training/PartTimes.h"
+#include "runtime/training/PlanSummary.h"
+#include "runtime/training/ProgressLine.h"
+#include "runtime/training/TrainingLoop.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+using namespace tgpt::runtime;
+using namespace tgpt;
+namespace fs = std::filesystem;
+
+namespace {
+/// One run; its methods are called in order.
+class Run {
+public:
+  Run(const TrainingOptions &options, const Console &console)
+      : options(options), console(console),
+        kernels(options.kernels == KernelChoice::Cpu ? cpuKernels() : referenceKernels()) {}
+
+  void execute();
+
+private:
+  void findStart();
+  void openData();
+  void prepareSaving();
+  void makeJob();
+  void setVariables();
+  void train();
+  double measurePeak();
+  void dump();
+  void report();
+
+  const TrainingOptions &options;
+  const Console &console;
+  KernelSet kernels;
+  plan::Plan loaded; // moved into the job
+  TrainingState state;
+  fs::path checkpoint; // resumed from; empty: a fresh start
+  int64_t firstStep = 1;
+  double tokensOfLastStep = 0;
+  std::unique_ptr<TokenSource> source;
+  std::unique_ptr<Batches> batches;
+  std::unique_ptr<Job> job;
+};
+} // namespace
+
+static BatchShape batchShapeOf(const plan::Plan &plan) {
+  const plan::TrainingShape &shape = plan.training();
+  return {.sequenceLength = shape.sequence_length(),
+          .microBatchSamples = shape.micro_batch_samples(),
+          .microBatches = shape.micro_batches(),
+          .dataParallel = RankGrid(plan.mesh()).axisSize("dp")};
+}
+
+static std::unique_ptr<TokenSource> openSource(const TrainingOptions &options, const plan::TrainingShape &shape) {
+  if (options.syntheticSeed)
+    // Tokens are computed, not stored, so there may be many: a million samples.
+    return std::make_unique<SyntheticTokens>(*options.syntheticSeed, shape.vocabulary(),
+                                             1'000'000 * shape.sequence_length() + 1);
+  auto file = std::make_unique<TokenFile>(options.data, options.rawTokenWidth);
+  requireOneSample(*file, shape.sequence_length());
+  file->requireVocabulary(shape.vocabulary());
+  return file;
+}
+
+void Run::execute() {
+  loaded = loadPlan(options.plan.string());
+  checkPlan(loaded); // the job checks the kernels as well
+  if (options.planInfo)
+    return printPlanSummary(loaded, console.out);
+  findStart();
+  openData();
+  prepareSaving();
+  makeJob();
+  setVariables();
+  train();
+  dump();
+  report();
+}
+
+void Run::findStart() {
+  if (!options.resume.empty()) {
+    checkpoint = findCheckpoint(options.resume);
+    state = readCheckpointState(checkpoint);
+    if (state.step >= options.steps)
+      throw Error("'" + checkpoint.string() + "' is at step " + std::to_string(state.step) +
+                  " already; --steps counts from the start of training: give " + std::to_string(state.step + 1) +
+                  " or more, not " + std::to_string(options.steps));
+  }
+  state.dataSeed = options.dataSeed.value_or(state.dataSeed);
+  state.model = loaded.model_name();
+  state.options = loaded.options();
+  firstStep = state.step + 1;
+}
+
+void Run::openData() {
+  if (options.steps == 0)
+    return;
+  source = openSource(options, loaded.training());
+  std::string before = std::exchange(state.data, source->description());
+  batches = std::make_unique<Batches>(*source, batchShapeOf(loaded), state.dataSeed, options.ignoreToken);
+  if (!before.empty() && before != state.data)
+    console.out << "note: the checkpoint was trained on " << before << "\n";
+}
+
+void Run::prepareSaving() {
+  if (options.save.empty())
+    return;
+  std::error_code error, ignored;
+  fs::create_directories(options.save, error);
+  if (error || !fs::is_directory(options.save, ignored))
+    throw Error("cannot save to '" + options.save.string() +
+                "': " + (error ? error.message() : "it is not a directory"));
+  bool continues = !checkpoint.empty() && fs::equivalent(checkpoint / "..", options.save, ignored);
+  if (!continues && holdsCheckpoints(options.save))
+    throw Error("'" + options.save.string() + "' holds the checkpoints of another run: continue it with --resume=" +
+                options.save.string() + ", or save to another directory");
+}
+
+void Run::makeJob() {
+  console.out << describePlan(loaded) << "\n";
+  if (source)
+    console.out << "data: " << source->description() << ", " << batches->sampleCount() << " samples\n";
+  console.out << std::flush;
+  JobOptions jobOptions;
+  jobOptions.threadsPerRank = options.threadsPerRank;
+  jobOptions.pinThreads = options.pinThreads;
+  jobOptions.stuckAfterSeconds = options.stuckAfterSeconds;
+  jobOptions.profile = options.profile;
+  jobOptions.kernels = kernels;
+  job = std::make_unique<Job>(std::move(loaded), std::move(jobOptions));
+}
+
+void Run::setVariables() {
+  job->initializeVariables();
+  if (!options.initFrom.empty()) {
+    ReadCounts counts = readWeights(*job, SafetensorsReader(options.initFrom));
+    console.out << "weights from " << options.initFrom.string() << ": " << counts.variables << " variables, "
+                << counts.converted << " converted\n";
+  }
+  if (!checkpoint.empty()) {
+    ReadCounts counts = loadCheckpoint(*job, checkpoint);
+    console.out << "resumed " << checkpoint.string() << ": step " << state.step << ", " << state.tokensSeen
+                << " tokens seen, " << counts.variables << " variables, " << counts.converted << " converted\n";
+  }
+}
+
+static DType computeType(const plan::Plan &plan) {
+  switch (plan.training().compute_dtype()) {
+  case plan::F64: return DType::F64;
+  case plan::BF16: return DType::BF16;
+  default: return DType::F32;
+  }
+}
+
+double Run::measurePeak() {
+  if (!options.measurePeak)
+    return 0;
+  double core = measureCoreGemmFlopsPerSecond(kernels, computeType(job->plan()));
+  int64_t cores = std::min(job->ranks() * options.threadsPerRank, availableCores());
+  if (core > 0)
+    console.out << "GEMM peak: " << shortCount(core) << "flop/s a core, " << cores << " in use\n" << std::flush;
+  return core * static_cast<double>(cores);
+}
+
+void Run::train() {
+  if (options.steps == 0)
+    return;
+  LoopSettings settings{.steps = options.steps,
+                        .learningRate = options.learningRate,
+                        .saveDirectory = options.save,
+                        .saveEvery = options.saveEvery,
+                        .allowNonfinite = options.allowNonfinite,
+                        .peakFlopsPerSecond = measurePeak()};
+  std::optional<MetricsFile> metrics;
+  if (!options.metrics.empty())
+    metrics.emplace(options.metrics, firstStep);
+  ProgressLine progress(console.out, console.terminal, console.colour, options.logEvery, options.steps);
+  TrainingLoop loop(*job, *batches, state, settings);
+  loop.stopRequested = console.stopRequested;
+  loop.onSave = [&](const fs::path &saved) { progress.note("saved " + saved.string()); };
+  loop.onStep = [&](const StepReport &report) {
+    if (metrics)
+      metrics->write(report);
+    progress.show(report);
+  };
+  loop.run();
+  state = loop.getState();
+  tokensOfLastStep = loop.lastTokenCount();
+}
+
+void Run::dump() {
+  std::map<std::string, std::string> metadata = {{"model", state.model}, {"step", std::to_string(state.step)}};
+  if (!options.dumpGradients.empty())
+    writeVariables(*job, gradientsOf(*job), options.dumpGradients, metadata, tokensOfLastStep);
+  if (!options.dumpVariables.empty())
+    writeVariables(*job, allVariablesOf(*job), options.dumpVariables, metadata);
+}
+
+void Run::report() {
+  if (options.steps == 0)
+    return;
+  if (options.profile)
+    printPartTimes(*job, state.step + 1 - firstStep, console.out);
+  int64_t differing = printArenaReport(*job, console.out);
+  console.out << std::flush;
+  if (differing > 0)
+    throw Error("the arenas of " + std::to_string(differing) + " of " + std::to_string(job->ranks()) +
+                " ranks did not use the bytes that the plan predicts");
+}
+
+void tgpt::runtime::runTraining(const TrainingOptions &options, const Console &console) {
+  TrainingOptions complete = options;
+  if (complete.learningRate.decaySteps == 0)
+    complete.learningRate.decaySteps = options.steps;
+  if (!options.planInfo) {
+    complete.validate();
+    complete.learningRate.validate();
+  }
+  Run(complete, console).execute();
+}

@@ -1,0 +1,32 @@
+//===- runtime/training/TrainingRun.h - a whole run, from options to reports ------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TGPT_RUNTIME_TRAINING_TRAININGRUN_H
+#define TGPT_RUNTIME_TRAINING_TRAININGRUN_H
+
+#include "runtime/training/TrainingOptions.h"
+
+#include <functional>
+#include <ostream>
+
+namespace tgpt::runtime {
+
+/// Where a run prints, and how it is stopped.
+struct Console {
+  std::ostream &out;
+  bool terminal = false;
+  bool colour = false;
+  std::function<bool()> stopRequested = {};
+};
+
+/// Loads the plan and data, trains, saves and reports. Throws Error for bad input, a failed rank, or an arena whose
+/// high-water mark is not what the plan says.
+void runTraining(const TrainingOptions &options, const Console &console);
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_TRAINING_TRAININGRUN_H

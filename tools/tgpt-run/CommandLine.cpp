@@ -1,0 +1,94 @@
+//===- tools/tgpt-run/CommandLine.cpp - the options of tgpt-run -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tgpt-run/CommandLine.h"
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+static constexpr const char *examples = R"(
+Examples:
+  tgpt-run compiled.bin --data=corpus.bin --steps=200 --lr=1e-3 --warmup-steps=20 --lr-schedule=cosine
+  tgpt-run compiled.bin --data=corpus.bin --steps=200 --save=run1 --save-every=50 --metrics=run1.jsonl
+  tgpt-run compiled.bin --data=corpus.bin --steps=400 --save=run1 --resume=run1
+  tgpt-run compiled.bin --synthetic=1 --steps=20 --profile
+  tgpt-run compiled.bin --plan-info
+
+--steps counts from the start of training: the third line trains 200 steps more. A
+resumed run has the bits of an unbroken one when learning-rate options agree (a
+cosine ends at --decay-steps, by default the last step). The plan decides model,
+batch, dtype and grid; a checkpoint fits any plan of the same model.
+)";
+
+static void addDataOptions(CLI::App &app, TrainingOptions &options) {
+  app.add_option("--data", options.data, "token file: llm.c's format, or raw uint16/uint32 tokens");
+  app.add_option("--synthetic", options.syntheticSeed, "train on uniform random tokens of this seed instead");
+  std::map<std::string, TokenWidth> widths = {{"uint16", TokenWidth::Uint16}, {"uint32", TokenWidth::Uint32}};
+  app.add_option("--dtype", options.rawTokenWidth,
+                 "token type of a file without header: uint16 or uint32 (default: uint32 for *.u32.bin and *.u32, "
+                 "else uint16)")
+      ->transform(CLI::CheckedTransformer(widths).description(""));
+  app.add_option("--ignore-token", options.ignoreToken, "labels equal to this id count nowhere");
+  app.add_option("--seed", options.dataSeed, "of the order of samples (default: the checkpoint's, else 0)");
+}
+
+static void addScheduleOptions(CLI::App &app, TrainingOptions &options) {
+  LearningRate &rate = options.learningRate;
+  app.add_option("--steps", options.steps, "last step, counted from the start of training")->capture_default_str();
+  app.add_option("--lr", rate.peak, "learning rate after the warm-up")->capture_default_str();
+  app.add_option("--min-lr", rate.minimum, "where a cosine ends")->capture_default_str();
+  app.add_option("--warmup-steps", rate.warmupSteps, "steps of linear rise to --lr")->capture_default_str();
+  std::map<std::string, LearningRate::Shape> shapes = {{"constant", LearningRate::Shape::Constant},
+                                                       {"cosine", LearningRate::Shape::Cosine}};
+  app.add_option("--lr-schedule", rate.shape, "after the warm-up: constant (default) or cosine")
+      ->transform(CLI::CheckedTransformer(shapes).description(""));
+  app.add_option("--decay-steps", rate.decaySteps, "step where a cosine reaches --min-lr (default: --steps)");
+}
+
+static void addSavingOptions(CLI::App &app, TrainingOptions &options) {
+  app.add_option("--save", options.save, "directory for checkpoints, written at the end and every --save-every steps");
+  app.add_option("--save-every", options.saveEvery, "steps between checkpoints (default: only at the end)");
+  app.add_option("--resume", options.resume, "continue from the latest checkpoint of a directory, or from one of them");
+  app.add_option("--init-from", options.initFrom, "start with the weights of this safetensors file");
+  app.add_option("--dump-gradients", options.dumpGradients,
+                 "write the gradients of the last step (of the mean loss, before clipping) as safetensors");
+  app.add_option("--dump-variables", options.dumpVariables, "write all variables after the last step as safetensors");
+}
+
+static void addReportOptions(CLI::App &app, TrainingOptions &options) {
+  app.add_option("--metrics", options.metrics, "write a JSON line per step to this file");
+  app.add_option("--log-every", options.logEvery, "steps between printed lines")->capture_default_str();
+  app.add_flag("--profile", options.profile, "print seconds by part: GEMM, attention, norms, loss, ...");
+  app.add_flag("--plan-info", options.planInfo, "print what the plan is for, train nothing");
+  app.add_flag("!--no-peak", options.measurePeak, "do not measure this machine's GEMM peak first (0.3 seconds)");
+}
+
+static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
+  app.add_option("--threads", options.threadsPerRank, "threads per rank")->capture_default_str();
+  app.add_flag("--pin-threads", options.pinThreads, "keep each rank on one core");
+  std::map<std::string, KernelChoice> kernels = {{"cpu", KernelChoice::Cpu}, {"reference", KernelChoice::Reference}};
+  app.add_option("--kernels", options.kernels, "cpu (default), or reference: slow and plain, to compare with")
+      ->transform(CLI::CheckedTransformer(kernels).description(""));
+  app.add_option("--stuck-after", options.stuckAfterSeconds, "seconds without progress after which a run is given up")
+      ->capture_default_str();
+  app.add_flag("--allow-nonfinite", options.allowNonfinite, "go on when the loss or gradient norm is inf or nan");
+}
+
+void tgpt::addOptions(CLI::App &app, TrainingOptions &options) {
+  app.footer(examples);
+  app.add_option("plan", options.plan, "compiled plan, written by tgpt-opt")->required();
+  app.option_defaults()->group("Data");
+  addDataOptions(app, options);
+  app.option_defaults()->group("Schedule");
+  addScheduleOptions(app, options);
+  app.option_defaults()->group("Saving");
+  addSavingOptions(app, options);
+  app.option_defaults()->group("Reports");
+  addReportOptions(app, options);
+  app.option_defaults()->group("Execution");
+  addExecutionOptions(app, options);
+}

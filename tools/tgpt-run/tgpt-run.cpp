@@ -1,0 +1,49 @@
+//===- tools/tgpt-run/tgpt-run.cpp - trains a compiled plan -----*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/training/TrainingRun.h"
+#include "tools/tgpt-run/CommandLine.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <unistd.h>
+
+using namespace tgpt::runtime;
+
+static volatile std::sig_atomic_t interrupted = 0;
+
+/// The first interrupt ends the run after its step (and saves), a second one at once.
+static void onInterrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+static int run(int argc, char **argv) {
+  CLI::App app("Trains the model of a compiled plan.", "tgpt-run");
+  TrainingOptions options;
+  tgpt::addOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &help) {
+    return app.exit(help);
+  }
+  bool terminal = ::isatty(STDOUT_FILENO);
+  std::signal(SIGINT, onInterrupt);
+  std::signal(SIGTERM, onInterrupt);
+  runTraining(options, {.out = std::cout,
+                        .terminal = terminal,
+                        .colour = terminal && !std::getenv("NO_COLOR"),
+                        .stopRequested = [] { return interrupted != 0; }});
+  return interrupted ? 130 : 0;
+}
+
+int main(int argc, char **argv) try { return run(argc, argv); } catch (const std::exception &error) {
+  std::cout << std::flush;
+  std::cerr << "tgpt-run: error: " << error.what() << "\n";
+  return 1;
+}
