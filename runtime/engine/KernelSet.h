@@ -41,8 +41,8 @@ KernelSet cpuKernels();
 KernelSet referenceKernels();
 
 /// A KernelCheck for checkPlan, from a kernel set: unknown opcodes (naming the
-/// nearest known one), missing dtypes, wrong operands.
-KernelCheck kernelCheckOf(const KernelSet &kernels);
+/// nearest known one) and wrong operands, at both ends of every axis offset.
+KernelCheck kernelCheckOf(const KernelSet &kernels, const plan::Mesh &mesh);
 
 } // namespace tgpt::runtime
 

@@ -20,6 +20,17 @@ struct LogicalTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   std::vector<std::byte> bytes;
+
+  /// The bytes as a tensor; to be written through only when they are the caller's own.
+  TensorView view() const {
+    TensorView tensor;
+    tensor.data = const_cast<std::byte *>(bytes.data());
+    tensor.dtype = dtype;
+    tensor.rank = static_cast<uint8_t>(shape.size());
+    for (size_t i = 0; i < shape.size(); ++i)
+      tensor.shape[i] = shape[i];
+    return tensor;
+  }
 };
 
 } // namespace tgpt::runtime

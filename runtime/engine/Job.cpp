@@ -1,0 +1,270 @@
+//===- Job.cpp - runs a plan on all its ranks -------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Puts the pieces together: plan check, arenas, transport, bound programs, rank
+// threads, and the first failure.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/engine/Job.h"
+#include "runtime/engine/RankProgram.h"
+#include "runtime/engine/RankTeam.h"
+#include "runtime/engine/VariableTable.h"
+#include "runtime/plan/BufferExtent.h"
+#include "runtime/plan/Error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <unistd.h>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+/// Threads of the largest job: ranks of one process.
+static constexpr int64_t mostRanks = 4096;
+
+double StepMetrics::value(std::string_view name) const {
+  for (const auto &[key, value] : byName)
+    if (key == name)
+      return value;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+static JobOptions completed(JobOptions options) {
+  if (options.threadsPerRank < 1)
+    throw Error("threads per rank is " + std::to_string(options.threadsPerRank) + ", it must be at least 1");
+  if (!(options.stuckAfterSeconds > 0))
+    throw Error("the time after which a job counts as stuck is " + std::to_string(options.stuckAfterSeconds) +
+                " s, it must be positive");
+  if (!options.kernels.find)
+    options.kernels = cpuKernels();
+  return options;
+}
+
+static plan::Plan checked(plan::Plan plan, const KernelSet &kernels) {
+  checkPlan(plan, kernelCheckOf(kernels, plan.mesh()));
+  return plan;
+}
+
+/// Refuses a plan that cannot fit before the first page of it is touched.
+static void checkFits(const plan::Plan &plan, const RankGrid &grid) {
+  if (grid.ranks() > mostRanks)
+    throw Error("the plan has " + std::to_string(grid.ranks()) + " ranks, one process runs at most " +
+                std::to_string(mostRanks));
+  double needed = 0;
+  for (const plan::StageProgram &stage : plan.stages())
+    needed += static_cast<double>(stage.arena_bytes()) * static_cast<double>(grid.ranks() / grid.stages());
+  double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (needed > present)
+    throw Error("the plan needs " + std::to_string(static_cast<int64_t>(needed / 1048576)) + " MiB for its " +
+                std::to_string(grid.ranks()) + " ranks, but this machine has " +
+                std::to_string(static_cast<int64_t>(present / 1048576)) + " MiB");
+}
+
+static std::vector<std::string> metricNamesOf(const plan::Plan &plan) {
+  std::set<std::string> names;
+  for (const plan::StageProgram &stage : plan.stages())
+    for (const plan::Segment &segment : stage.segments())
+      for (const plan::Instruction &instruction : segment.instructions())
+        if (instruction.kind() == plan::Instruction::OUTPUT)
+          names.insert(instruction.opcode());
+  return {names.begin(), names.end()};
+}
+
+class Job::Impl {
+public:
+  Impl(plan::Plan given, JobOptions givenOptions);
+  void initializeVariables();
+  const StepMetrics &runStep(StepInputs &inputs);
+
+  JobOptions options;
+  plan::Plan plan;
+  RankGrid grid;
+  std::vector<std::string> metricNames;
+  InProcessWorld world;
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::unique_ptr<Transport> transport;
+  std::vector<std::unique_ptr<RankProgram>> programs;
+  std::unique_ptr<VariableTable> variables;
+
+private:
+  class InitializeTask;
+  class StepTask;
+
+  WorldOptions worldOptions() const;
+  std::string describeActivity(int64_t rank) const;
+  void fail(int64_t rank, const std::string &what);
+  void throwIfFailed();
+  void collectMetrics();
+
+  std::vector<std::vector<ReportedMetric>> reported; // by rank, then metric
+  StepMetrics metrics;
+  std::mutex failureMutex;
+  std::string failure;
+  std::unique_ptr<RankTeam> team; // last: its threads end before what they use
+};
+
+Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
+    : options(completed(std::move(givenOptions))), plan(checked(std::move(given), options.kernels)), grid(plan.mesh()),
+      metricNames(metricNamesOf(plan)), world(worldOptions()) {
+  checkFits(plan, grid);
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    arenas.push_back(std::make_unique<Arena>(plan.stages(static_cast<int>(grid.stageOf(rank))).arena_bytes(), rank));
+  transport = std::make_unique<Transport>(plan, grid, world, arenas);
+  BindingContext context{plan, grid, options.kernels, metricNames};
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    programs.push_back(std::make_unique<RankProgram>(context, rank, arenas[rank]->base(), transport->of(rank)));
+  variables = std::make_unique<VariableTable>(plan, grid, arenas);
+  reported.assign(grid.ranks(), std::vector<ReportedMetric>(metricNames.size()));
+  for (const std::string &name : metricNames)
+    metrics.byName.emplace_back(name, std::numeric_limits<double>::quiet_NaN());
+  team = std::make_unique<RankTeam>(grid.ranks(), options.threadsPerRank, options.pinThreads);
+}
+
+WorldOptions Job::Impl::worldOptions() const {
+  return {grid.ranks(), grid.ranks() * options.threadsPerRank, options.stuckAfterSeconds,
+          [this](int64_t rank) { return describeActivity(rank); }};
+}
+
+std::string Job::Impl::describeActivity(int64_t rank) const {
+  return grid.describe(rank) + ", which is at " + programs[rank]->position();
+}
+
+/// Keeps the first failure and ends all waits.
+void Job::Impl::fail(int64_t rank, const std::string &what) {
+  {
+    std::lock_guard lock(failureMutex);
+    if (failure.empty())
+      failure = grid.describe(rank) + ", " + what;
+  }
+  world.abort();
+}
+
+void Job::Impl::throwIfFailed() {
+  std::lock_guard lock(failureMutex);
+  if (!failure.empty())
+    throw Error(failure);
+}
+
+class Job::Impl::InitializeTask final : public RankTask {
+public:
+  explicit InitializeTask(Impl &job) : job(job) {}
+  void run(int64_t rank) noexcept override {
+    try {
+      job.variables->initialize(rank);
+    } catch (const std::exception &error) {
+      job.fail(rank, std::string("initial values: ") + error.what());
+    }
+  }
+
+private:
+  Impl &job;
+};
+
+class Job::Impl::StepTask final : public RankTask {
+public:
+  StepTask(Impl &job, StepInputs &inputs) : job(job), inputs(inputs) {}
+  void run(int64_t rank) noexcept override {
+    RankProgram &program = *job.programs[rank];
+    StepContext context{&inputs, job.grid.coordinate(rank, "dp"), -1, job.reported[rank]};
+    try {
+      program.runStep(context, job.options.profile, [&] { job.world.noteProgress(rank); });
+    } catch (const JobAborted &) {
+      // Another rank carries the message.
+    } catch (const std::exception &error) {
+      job.fail(rank, program.position() + ": " + error.what());
+    } catch (...) {
+      job.fail(rank, program.position() + ": unknown exception");
+    }
+  }
+
+private:
+  Impl &job;
+  StepInputs &inputs;
+};
+
+void Job::Impl::initializeVariables() {
+  throwIfFailed();
+  InitializeTask task(*this);
+  team->run(task);
+  throwIfFailed();
+}
+
+const StepMetrics &Job::Impl::runStep(StepInputs &inputs) {
+  throwIfFailed();
+  for (std::vector<ReportedMetric> &rank : reported)
+    std::fill(rank.begin(), rank.end(), ReportedMetric());
+  StepTask task(*this, inputs);
+  team->run(task);
+  throwIfFailed();
+  collectMetrics();
+  return metrics;
+}
+
+/// Takes each metric from the first rank that reported it; all others must agree.
+void Job::Impl::collectMetrics() {
+  for (size_t m = 0; m < metricNames.size(); ++m) {
+    int64_t first = -1;
+    for (int64_t rank = 0; rank < grid.ranks(); ++rank) {
+      const ReportedMetric &metric = reported[rank][m];
+      if (!metric.reported)
+        continue;
+      if (first < 0) {
+        first = rank;
+        metrics.byName[m].second = metric.value;
+      } else if (std::bit_cast<uint64_t>(metric.value) != std::bit_cast<uint64_t>(reported[first][m].value)) {
+        fail(rank, "metric '" + metricNames[m] + "': it is " + std::to_string(metric.value) + " here, but " +
+                       std::to_string(reported[first][m].value) + " on " + grid.describe(first));
+        throwIfFailed();
+      }
+    }
+  }
+  metrics.loss = metrics.value("loss");
+  metrics.gradNorm = metrics.value("grad_norm");
+  metrics.tokenCount = metrics.value("token_count");
+}
+
+Job::Job(plan::Plan plan, JobOptions options) : impl(std::make_unique<Impl>(std::move(plan), std::move(options))) {}
+Job::~Job() = default;
+
+const plan::Plan &Job::plan() const { return impl->plan; }
+int64_t Job::ranks() const { return impl->grid.ranks(); }
+void Job::initializeVariables() { impl->initializeVariables(); }
+const StepMetrics &Job::runStep(StepInputs &inputs) { return impl->runStep(inputs); }
+
+std::vector<std::string> Job::variableNames() const { return impl->variables->names(); }
+const plan::Variable &Job::variable(std::string_view name) const { return impl->variables->entry(name); }
+LogicalTensor Job::readVariable(std::string_view name) const { return impl->variables->read(name); }
+void Job::writeVariable(std::string_view name, const LogicalTensor &value) { impl->variables->write(name, value); }
+void Job::verifyCopiesEqual() const { impl->variables->verifyCopiesEqual(); }
+
+int64_t Job::highWaterBytes(int64_t rank) const {
+  return (impl->programs[rank]->touchedBytes() + regionGrainBytes - 1) / regionGrainBytes * regionGrainBytes;
+}
+int64_t Job::plannedBytes(int64_t rank) const {
+  return impl->plan.stages(static_cast<int>(impl->grid.stageOf(rank))).arena_bytes();
+}
+std::string Job::describeRank(int64_t rank) const { return impl->grid.describe(rank); }
+
+std::vector<ProfileEntry> Job::profile(int64_t rank) const {
+  std::vector<ProfileEntry> entries;
+  if (!impl->options.profile)
+    return entries;
+  entries = impl->programs[rank]->profile;
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const ProfileEntry &a, const ProfileEntry &b) { return a.seconds > b.seconds; });
+  return entries;
+}
+
+void Job::resetProfile() {
+  for (const std::unique_ptr<RankProgram> &program : impl->programs)
+    for (ProfileEntry &entry : program->profile)
+      entry = ProfileEntry{entry.opcode};
+}

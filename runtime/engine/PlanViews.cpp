@@ -1,0 +1,66 @@
+//===- PlanViews.cpp - from plan entries to runtime values ------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything here relies on a plan that checkPlan accepted.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/engine/PlanViews.h"
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+DType tgpt::runtime::dtypeOf(plan::DType dtype) {
+  switch (dtype) {
+  case plan::F64: return DType::F64;
+  case plan::BF16: return DType::BF16;
+  case plan::I32: return DType::I32;
+  default: return DType::F32;
+  }
+}
+
+TensorView tgpt::runtime::viewOf(const plan::Buffer &buffer, void *address) {
+  TensorView view;
+  view.data = address;
+  view.dtype = dtypeOf(buffer.dtype());
+  view.rank = static_cast<uint8_t>(buffer.shape_size());
+  for (int i = 0; i < buffer.shape_size(); ++i)
+    view.shape[i] = buffer.shape(i);
+  return view;
+}
+
+std::byte *tgpt::runtime::addressOf(const plan::StageProgram &stage, uint32_t buffer, int64_t slot, std::byte *arena) {
+  const plan::Buffer &placed = stage.buffers(static_cast<int>(buffer));
+  const plan::Region &region = stage.regions(static_cast<int>(placed.region()));
+  int64_t slotOffset = region.kind() == plan::Region::ACTIVATIONS ? slot * region.slot_bytes() : 0;
+  return arena + region.offset_bytes() + slotOffset + placed.offset_bytes();
+}
+
+Attributes tgpt::runtime::attributesOf(const plan::Instruction &instruction,
+                                       const std::function<int64_t(const plan::AxisOffset &)> &indexAlong) {
+  Attributes attributes;
+  for (const plan::Attribute &attribute : instruction.attributes()) {
+    if (attribute.has_i())
+      attributes.set(attribute.name(), static_cast<int64_t>(attribute.i()));
+    else if (attribute.has_f())
+      attributes.set(attribute.name(), attribute.f());
+    else
+      attributes.set(attribute.name(), attribute.s());
+  }
+  for (const plan::AxisOffset &offset : instruction.axis_offsets())
+    attributes.set(offset.name(), static_cast<int64_t>(offset.stride() * indexAlong(offset)));
+  return attributes;
+}
+
+Shard tgpt::runtime::shardOf(const plan::Variable &variable, const plan::Buffer &buffer, const RankGrid &grid,
+                             int64_t rank) {
+  Shard shard;
+  for (int i = 0; i < buffer.shape_size(); ++i) {
+    shard.globalShape[i] = variable.global_shape(i);
+    shard.start[i] = grid.indexAlong(rank, variable.dims(i).axes()) * buffer.shape(i);
+  }
+  return shard;
+}

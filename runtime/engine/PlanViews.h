@@ -1,0 +1,37 @@
+//===- PlanViews.h - from plan entries to runtime values --------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_PLANVIEWS_H
+#define TGPT_RUNTIME_ENGINE_PLANVIEWS_H
+
+#include "runtime/engine/Initializer.h"
+#include "runtime/kernels/api/Kernel.h"
+#include "runtime/plan/RankGrid.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <functional>
+
+namespace tgpt::runtime {
+
+/// The kernel dtype of a checked plan dtype.
+DType dtypeOf(plan::DType dtype);
+
+/// A checked buffer at an address.
+TensorView viewOf(const plan::Buffer &buffer, void *address);
+
+/// Address of a checked buffer for an activation slot.
+std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, int64_t slot, std::byte *arena);
+
+/// An instruction's attributes; `indexAlong` resolves the axes of an axis offset.
+Attributes attributesOf(const plan::Instruction &instruction,
+                        const std::function<int64_t(const plan::AxisOffset &)> &indexAlong);
+
+/// Which part of a variable a rank holds.
+Shard shardOf(const plan::Variable &variable, const plan::Buffer &buffer, const RankGrid &grid, int64_t rank);
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_PLANVIEWS_H

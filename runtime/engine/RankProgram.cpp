@@ -1,0 +1,127 @@
+//===- RankProgram.cpp - a rank's instructions, resolved --------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Binding happens once, at load. A (segment, slot) pair is bound when the
+// schedule first names it.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/engine/RankProgram.h"
+#include "runtime/engine/InstructionRunners.h"
+#include "runtime/engine/PlanViews.h"
+#include "runtime/plan/Error.h"
+#include "runtime/plan/PlanText.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte *arena, const RankEndpoints &endpoints)
+    : plan(context.plan), stage(context.plan.stages(static_cast<int>(context.grid.stageOf(rank)))), rank(rank),
+      arena(arena), endpoints(endpoints) {
+  for (int s = 0; s < stage.segments_size(); ++s)
+    for (int i = 0; i < stage.segments(s).instructions_size(); ++i)
+      attributes[{s, i}] = attributesOf(stage.segments(s).instructions(i), [&](const plan::AxisOffset &offset) {
+        return context.grid.indexAlong(rank, offset.axes());
+      });
+  for (const plan::ScheduleEntry &entry : stage.schedule()) {
+    int segment = static_cast<int>(entry.segment());
+    auto [bound, isNew] = segments.try_emplace({segment, entry.slot()});
+    if (isNew) {
+      int count = stage.segments(segment).instructions_size();
+      bound->second.instructions.reserve(count);
+      for (int i = 0; i < count; ++i)
+        bindInstruction(context, bound->second, segment, i, entry.slot());
+    }
+    schedule.push_back({&bound->second, entry.micro_batch()});
+  }
+}
+
+std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, int64_t slot) {
+  views.push_back(std::make_unique<TensorView[]>(buffers.size()));
+  TensorView *list = views.back().get();
+  for (int i = 0; i < buffers.size(); ++i)
+    list[i] = viewOf(stage.buffers(static_cast<int>(buffers.Get(i))), addressOf(stage, buffers.Get(i), slot, arena));
+  return {list, static_cast<size_t>(buffers.size())};
+}
+
+/// Kernels are told apart by name, everything else by kind.
+int RankProgram::profileEntryOf(const plan::Instruction &instruction) {
+  std::string text = instructionText(instruction);
+  if (instruction.kind() != plan::Instruction::KERNEL)
+    text = text.substr(0, text.find(' '));
+  auto found = std::find_if(profile.begin(), profile.end(), [&](const ProfileEntry &e) { return e.opcode == text; });
+  if (found == profile.end())
+    found = profile.insert(profile.end(), ProfileEntry{text});
+  return static_cast<int>(found - profile.begin());
+}
+
+void RankProgram::bindKernel(const BindingContext &context, BoundInstruction &bound) {
+  ResolvedKernel kernel = context.kernels.find(bound.source->opcode(), bound.call);
+  std::string problem = !kernel.function ? "unknown kernel" : kernel.check ? kernel.check(bound.call) : "";
+  if (!problem.empty())
+    throw Error(context.grid.describe(rank) + ", " + instructionPlace(plan, stage, bound.segment, bound.index) + ": " +
+                problem);
+  bound.function = kernel.function;
+}
+
+void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index,
+                                  int64_t slot) {
+  const plan::Instruction &source = stage.segments(segmentIndex).instructions(index);
+  BoundInstruction bound;
+  bound.run = runnerOf(source);
+  bound.source = &source;
+  bound.segment = segmentIndex;
+  bound.index = index;
+  bound.call.inputs = viewsOf(source.inputs(), slot);
+  bound.call.outputs = viewsOf(source.outputs(), slot);
+  bound.call.attributes = &attributes[{segmentIndex, index}];
+  bound.profileEntry = profileEntryOf(source);
+  if (source.kind() == plan::Instruction::KERNEL)
+    bindKernel(context, bound);
+  if (source.kind() >= plan::Instruction::ALL_REDUCE && source.kind() <= plan::Instruction::ALL_TO_ALL)
+    bound.group = endpoints.groups[source.group()];
+  if (source.kind() == plan::Instruction::SEND)
+    bound.sender = endpoints.senders[source.channel()];
+  if (source.kind() == plan::Instruction::RECV) {
+    bound.receiver = endpoints.receivers[source.channel()];
+    bound.messages = viewsOf(plan.channels(static_cast<int>(source.channel())).receive_buffers(), 0);
+  }
+  if (source.kind() == plan::Instruction::OUTPUT)
+    bound.metric = static_cast<int>(
+        std::lower_bound(context.metricNames.begin(), context.metricNames.end(), source.opcode()) -
+        context.metricNames.begin());
+  segment.instructions.push_back(bound);
+}
+
+void RankProgram::measure(const BoundInstruction &instruction) {
+  for (std::span<const TensorView> operands : {instruction.call.inputs, instruction.call.outputs, instruction.messages})
+    for (const TensorView &operand : operands)
+      touched = std::max<int64_t>(touched, operand.as<std::byte>() - arena + static_cast<int64_t>(operand.bytes()));
+}
+
+void RankProgram::runTimed(const BoundInstruction &instruction, StepContext &context) {
+  auto start = std::chrono::steady_clock::now();
+  instruction.run(instruction, context);
+  auto end = std::chrono::steady_clock::now();
+  ProfileEntry &entry = profile[instruction.profileEntry];
+  const plan::Cost &cost = instruction.source->cost();
+  ++entry.calls;
+  entry.seconds += std::chrono::duration<double>(end - start).count();
+  entry.flops += static_cast<double>(cost.flops());
+  entry.bytes += static_cast<double>(cost.bytes_read()) + static_cast<double>(cost.bytes_written());
+}
+
+std::string RankProgram::position() const {
+  const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
+  if (!instruction)
+    return "between steps";
+  std::string text = instructionPlace(plan, stage, instruction->segment, instruction->index);
+  int64_t micro = microBatch.load(std::memory_order_relaxed);
+  return micro < 0 ? text : text + ", micro-batch " + std::to_string(micro);
+}

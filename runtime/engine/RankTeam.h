@@ -1,0 +1,50 @@
+//===- RankTeam.h - one persistent thread per rank --------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_RANKTEAM_H
+#define TGPT_RUNTIME_ENGINE_RANKTEAM_H
+
+#include "runtime/comm/EventWord.h"
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// Something that all ranks do together.
+class RankTask {
+public:
+  virtual ~RankTask() = default;
+  /// Called once on each rank's thread; does not throw.
+  virtual void run(int64_t rank) noexcept = 0;
+};
+
+class RankTeam {
+public:
+  RankTeam(int64_t ranks, int threadsPerRank, bool pinThreads);
+  ~RankTeam();
+
+  /// Runs a task on all ranks and returns when all are done. Allocates nothing.
+  void run(RankTask &task);
+
+private:
+  void serve(int64_t rank, int threadsPerRank, bool pin);
+  void stop();
+
+  std::vector<std::thread> threads;
+  RankTask *task = nullptr;
+  bool stopping = false;
+  EventWord start;
+  EventWord finish;
+  std::atomic<uint32_t> taskNumber{0};
+  std::atomic<int64_t> running{0};
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_RANKTEAM_H

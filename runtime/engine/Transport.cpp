@@ -1,0 +1,69 @@
+//===- Transport.cpp - the groups and channels of a job ---------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds each group once, from its first member.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/engine/Transport.h"
+#include "runtime/engine/PlanViews.h"
+
+#include <algorithm>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+Transport::Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+                     const std::vector<std::unique_ptr<Arena>> &arenas)
+    : endpoints(grid.ranks()) {
+  for (RankEndpoints &ends : endpoints) {
+    ends.groups.resize(plan.groups_size());
+    ends.senders.resize(plan.channels_size());
+    ends.receivers.resize(plan.channels_size());
+  }
+  addGroups(plan, grid, world);
+  addChannels(plan, grid, world, arenas);
+}
+
+void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world) {
+  for (int g = 0; g < plan.groups_size(); ++g) {
+    const plan::Group &group = plan.groups(g);
+    std::string name = "group " + std::to_string(g) + " (";
+    for (const std::string &axis : group.axes())
+      name += (name.back() == '(' ? "" : ", ") + axis;
+    name += ")";
+    for (int64_t rank = 0; rank < grid.ranks(); ++rank) {
+      bool takesPart = group.stages_size() == 0 ||
+                       std::find(group.stages().begin(), group.stages().end(), grid.stageOf(rank)) != group.stages().end();
+      if (!takesPart || endpoints[rank].groups[g])
+        continue;
+      std::vector<int64_t> members = grid.groupMembers(group, rank);
+      groups.push_back(std::make_unique<InProcessGroup>(world, name, members));
+      for (size_t i = 0; i < members.size(); ++i)
+        endpoints[members[i]].groups[g] = &groups.back()->member(static_cast<int64_t>(i));
+    }
+  }
+}
+
+void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+                            const std::vector<std::unique_ptr<Arena>> &arenas) {
+  for (int c = 0; c < plan.channels_size(); ++c) {
+    const plan::Channel &channel = plan.channels(c);
+    const plan::StageProgram &receiver = plan.stages(static_cast<int>(channel.to_stage()));
+    for (int64_t rank = 0; rank < grid.ranks(); ++rank) {
+      if (grid.stageOf(rank) != channel.to_stage())
+        continue;
+      int64_t from = grid.sameButStage(rank, channel.from_stage());
+      std::vector<void *> messages;
+      for (uint32_t buffer : channel.receive_buffers())
+        messages.push_back(addressOf(receiver, buffer, 0, arenas[rank]->base()));
+      channels.push_back(
+          std::make_unique<InProcessChannel>(world, "channel " + std::to_string(c), from, rank, std::move(messages)));
+      endpoints[from].senders[c] = channels.back().get();
+      endpoints[rank].receivers[c] = channels.back().get();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+//===- Transport.h - the groups and channels of a job -----------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_TRANSPORT_H
+#define TGPT_RUNTIME_ENGINE_TRANSPORT_H
+
+#include "runtime/comm/InProcessChannel.h"
+#include "runtime/comm/InProcessGroup.h"
+#include "runtime/engine/Arena.h"
+#include "runtime/plan/RankGrid.h"
+#include "runtime/plan/plan.pb.h"
+
+#include <memory>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// One rank's ends, by the plan's group and channel indices; null where it has none.
+struct RankEndpoints {
+  std::vector<Communicator *> groups;
+  std::vector<Sender *> senders;
+  std::vector<Receiver *> receivers;
+};
+
+/// All communicators of a job whose ranks are threads. Message buffers are the
+/// plan's receive buffers in the receivers' arenas.
+class Transport {
+public:
+  Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+            const std::vector<std::unique_ptr<Arena>> &arenas);
+
+  const RankEndpoints &of(int64_t rank) const { return endpoints[rank]; }
+
+private:
+  void addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world);
+  void addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+                   const std::vector<std::unique_ptr<Arena>> &arenas);
+
+  std::vector<std::unique_ptr<InProcessGroup>> groups;
+  std::vector<std::unique_ptr<InProcessChannel>> channels;
+  std::vector<RankEndpoints> endpoints;
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_TRANSPORT_H
