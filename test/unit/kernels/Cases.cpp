@@ -1,0 +1,317 @@
+//===- Cases.cpp - the calls that the suites run ----------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/TypeDispatch.h"
+#include "test/unit/kernels/Case.h"
+
+#include <random>
+
+using namespace tgpt::runtime;
+using namespace tgpt::test;
+using Shape = std::vector<int64_t>;
+
+namespace {
+/// Builds one case after the other; every tensor gets fresh values.
+class CaseBuilder {
+public:
+  CaseBuilder(std::vector<Case> &cases, std::string kernel, DType compute) : cases(cases) {
+    made.kernel = std::move(kernel);
+    made.compute = compute;
+    made.label = made.kernel + " " + std::string(name(compute));
+    random.seed(uint32_t(std::hash<std::string>()(made.kernel) + cases.size()));
+  }
+  ~CaseBuilder() { cases.push_back(std::move(made)); }
+
+  /// Inputs of `T` and of `A`, of values in [low, high).
+  CaseBuilder &in(Shape shape, double low = -1, double high = 1) { return input(made.compute, shape, low, high); }
+  CaseBuilder &inA(Shape shape, double low = -1, double high = 1) {
+    return input(accumulatorOf(made.compute), shape, low, high);
+  }
+  /// Token ids or labels in [low, high).
+  CaseBuilder &tokens(Shape shape, int low, int high) {
+    Tensor tensor(DType::I32, shape);
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      tensor.set(i, std::uniform_int_distribution<int>(low, high - 1)(random));
+    describe(shape);
+    made.inputs.push_back(std::move(tensor));
+    return *this;
+  }
+  CaseBuilder &input(DType dtype, Shape shape, double low, double high) {
+    describe(shape);
+    made.inputs.push_back(filled(dtype, shape, low, high));
+    return *this;
+  }
+  /// Outputs start with values that a kernel must overwrite, or add to.
+  CaseBuilder &out(Shape shape) { return output(made.compute, shape); }
+  CaseBuilder &outA(Shape shape) { return output(accumulatorOf(made.compute), shape); }
+  CaseBuilder &output(DType dtype, Shape shape) {
+    made.outputs.push_back(filled(dtype, shape, -3, 3));
+    return *this;
+  }
+  template <typename Value> CaseBuilder &set(std::string name, Value value) {
+    made.label += " " + name + "=" + std::to_string(value);
+    made.attributes.set(std::move(name), value);
+    return *this;
+  }
+  CaseBuilder &integer(std::string name, int64_t value) { return set(std::move(name), value); }
+
+private:
+  Tensor filled(DType dtype, const Shape &shape, double low, double high) {
+    Tensor tensor(dtype, shape);
+    for (int64_t i = 0; i < tensor.elements(); ++i)
+      tensor.set(i, std::uniform_real_distribution<double>(low, high)(random));
+    return tensor;
+  }
+  void describe(const Shape &shape) {
+    made.label += " [";
+    for (size_t i = 0; i < shape.size(); ++i)
+      made.label += (i ? "," : "") + std::to_string(shape[i]);
+    made.label += "]";
+  }
+
+  std::vector<Case> &cases;
+  Case made;
+  std::mt19937 random;
+};
+
+using Cases = std::vector<Case>;
+} // namespace
+
+static constexpr double epsilon = 1e-5;
+
+static void addLinear(Cases &cases, DType t, Shape lead, int64_t k, int64_t n) {
+  auto with = [&](int64_t last) {
+    Shape s = lead;
+    s.push_back(last);
+    return s;
+  };
+  CaseBuilder(cases, "linear", t).in(with(k)).in({n, k}).out(with(n));
+  CaseBuilder(cases, "linear", t).in(with(k)).in({n, k}).in({n}).out(with(n));
+  CaseBuilder(cases, "linear_dgrad", t).in(with(n)).in({n, k}).out(with(k));
+  for (int64_t accumulate : {0, 1})
+    CaseBuilder(cases, "linear_wgrad", t).in(with(n)).in(with(k)).outA({n, k}).integer("accumulate", accumulate);
+}
+
+static void addNorms(Cases &cases, DType t, int64_t rows, int64_t d) {
+  CaseBuilder(cases, "rms_norm", t).in({rows, d}).in({d}).out({rows, d}).outA({rows}).set("epsilon", epsilon);
+  CaseBuilder(cases, "layer_norm", t)
+      .in({rows, d})
+      .in({d})
+      .in({d})
+      .out({rows, d})
+      .outA({rows})
+      .outA({rows})
+      .set("epsilon", epsilon);
+  for (int64_t accumulate : {0b000, 0b010, 0b110}) {
+    if (accumulate != 0b110)
+      CaseBuilder(cases, "rms_norm_grad", t)
+          .in({rows, d})
+          .in({rows, d})
+          .in({d})
+          .inA({rows}, 0.5, 2)
+          .out({rows, d})
+          .outA({d})
+          .integer("accumulate", accumulate);
+    CaseBuilder(cases, "layer_norm_grad", t)
+        .in({rows, d})
+        .in({rows, d})
+        .in({d})
+        .inA({rows}, -0.2, 0.2)
+        .inA({rows}, 0.5, 2)
+        .out({rows, d})
+        .outA({d})
+        .outA({d})
+        .integer("accumulate", accumulate);
+  }
+}
+
+struct AttentionSize {
+  int64_t batch, sequence, heads, kvHeads, c;
+};
+
+static void addAttention(Cases &cases, DType t, AttentionSize size) {
+  auto [b, s, h, g, c] = size;
+  double scale = 1 / std::sqrt(double(c));
+  for (int64_t causal : {0, 1}) {
+    CaseBuilder(cases, "attention", t)
+        .in({b, s, h * c}, -2, 2)
+        .in({b, s, g * c}, -2, 2)
+        .in({b, s, g * c})
+        .out({b, s, h * c})
+        .outA({b, h, s})
+        .integer("head_dim", c)
+        .integer("causal", causal)
+        .set("scale", scale);
+    // o and lse need not belong to q, k and v: the formula is judged for any.
+    CaseBuilder(cases, "attention_grad", t)
+        .in({b, s, h * c})
+        .in({b, s, h * c}, -2, 2)
+        .in({b, s, g * c}, -2, 2)
+        .in({b, s, g * c})
+        .in({b, s, h * c})
+        .inA({b, h, s}, 3, 6)
+        .out({b, s, h * c})
+        .out({b, s, g * c})
+        .out({b, s, g * c})
+        .integer("head_dim", c)
+        .integer("causal", causal)
+        .set("scale", scale);
+  }
+  if (c % 2 == 0)
+    for (int64_t inverse : {0, 1})
+      CaseBuilder(cases, "rope", t)
+          .in({b, s, h * c})
+          .out({b, s, h * c})
+          .integer("head_dim", c)
+          .integer("inverse", inverse)
+          .integer("position_offset", inverse * 7)
+          .set("theta", 10000.0);
+}
+
+static void addElementwise(Cases &cases, DType t, Shape shape) {
+  CaseBuilder(cases, "gelu", t).in(shape, -12, 12).out(shape);
+  CaseBuilder(cases, "gelu_grad", t).in(shape).in(shape, -12, 12).out(shape);
+  CaseBuilder(cases, "swiglu", t).in(shape, -40, 40).in(shape).out(shape);
+  CaseBuilder(cases, "swiglu_grad", t).in(shape).in(shape, -40, 40).in(shape).out(shape).out(shape);
+  CaseBuilder(cases, "add", t).in(shape).in(shape).out(shape);
+  CaseBuilder(cases, "add", t).in(shape).in({shape.back()}).out(shape);
+  CaseBuilder(cases, "add_n", t).in(shape).out(shape);
+  CaseBuilder(cases, "add_n", t).in(shape).in(shape).in(shape).out(shape);
+  for (int64_t accumulate : {0, 1})
+    CaseBuilder(cases, "sum_leading", t).in(shape).outA({shape.back()}).integer("accumulate", accumulate);
+  CaseBuilder(cases, "sum_leading", t).in(shape).outA({});
+}
+
+static void addTokens(Cases &cases, DType t, int64_t b, int64_t s, int v, int64_t d) {
+  for (int64_t offset : {int64_t(0), int64_t(v)}) { // ids over two shards; the second one is held here, or the first
+    CaseBuilder(cases, "embedding", t)
+        .tokens({b, s}, 0, 2 * v)
+        .in({v, d})
+        .out({b, s, d})
+        .integer("vocab_offset", offset);
+    for (int64_t accumulate : {0, 1})
+      CaseBuilder(cases, "embedding_grad", t)
+          .tokens({b, s}, 0, 2 * v)
+          .in({b, s, d})
+          .outA({v, d})
+          .integer("vocab_offset", offset)
+          .integer("accumulate", accumulate);
+    CaseBuilder(cases, "cross_entropy_grad", t)
+        .in({b, s, v}, -8, 8)
+        .tokens({b, s}, -1, 2 * v)
+        .inA({b, s}, 8, 12)
+        .inA({}, 0.5, 2)
+        .out({b, s, v})
+        .integer("vocab_offset", offset);
+    CaseBuilder(cases, "softmax_sums", t)
+        .in({b, s, v}, -8, 8)
+        .tokens({b, s}, -1, 2 * v)
+        .inA({b, s}, 7, 9)
+        .outA({b, s})
+        .outA({b, s})
+        .integer("vocab_offset", offset);
+  }
+  CaseBuilder(cases, "cross_entropy", t).in({b, s, v}, -8, 8).tokens({b, s}, -1, v).outA({}).outA({}).outA({b, s});
+  CaseBuilder(cases, "cross_entropy", t).in({b, s, v}, -8, 8).tokens({b, s}, -1, 0).outA({}).outA({}).outA({b, s});
+  CaseBuilder(cases, "row_max", t).in({b, s, v}, -8, -1).outA({b, s});
+  CaseBuilder(cases, "token_loss", t)
+      .tokens({b, s}, -1, v)
+      .inA({b, s}, -8, 8)
+      .inA({b, s}, 1, 90)
+      .inA({b, s}, -8, 8)
+      .outA({})
+      .outA({})
+      .outA({b, s});
+}
+
+static void addOptimizer(Cases &cases, DType t, int64_t n) {
+  CaseBuilder(cases, "sum_squares", t).inA({n}).outA({});
+  for (double step : {1.0, 1000.0})
+    CaseBuilder(cases, "adamw", t)
+        .inA({n})
+        .inA({n})
+        .inA({n})
+        .inA({n}, 0, 1)
+        .inA({}, 0.1, 0.9)
+        .inA({}, 0.001, 0.01)
+        .inA({}, step, step)
+        .outA({n})
+        .outA({n})
+        .outA({n})
+        .set("beta1", 0.9)
+        .set("beta2", 0.95)
+        .set("epsilon", 1e-8)
+        .set("weight_decay", 0.1);
+}
+
+static void addScalars(Cases &cases, DType t) {
+  for (double maxNorm : {0.0, 0.01, 1e9})
+    CaseBuilder(cases, "clip_scale", t).inA({}, 1, 9).inA({}, 3, 3).outA({}).outA({}).set("max_norm", maxNorm);
+  CaseBuilder(cases, "clip_scale", t).inA({}, 1, 9).inA({}, 0, 0).outA({}).outA({}).set("max_norm", 1.0);
+  CaseBuilder(cases, "divide", t).inA({}, 1, 9).inA({}, 3, 4).outA({});
+  CaseBuilder(cases, "divide", t).inA({}, 1, 9).inA({}, 0, 0).outA({});
+}
+
+static void addMovement(Cases &cases, DType t, Shape shape) {
+  for (DType to : {DType::F64, DType::F32, DType::BF16, DType::I32}) {
+    CaseBuilder(cases, "cast", t).input(t, shape, -50, 50).output(to, shape);
+    CaseBuilder(cases, "cast", to).input(to, shape, -50, 50).output(t, shape);
+    CaseBuilder(cases, "fill", to).output(to, shape).set("value", 2.0 / 3);
+    CaseBuilder(cases, "copy", to).input(to, shape, -50, 50).output(to, shape);
+    if (to != DType::I32)
+      CaseBuilder(cases, "accumulate", t).in(shape).output(to, shape).integer("accumulate", 1);
+  }
+  for (int64_t dim = 0; dim < int64_t(shape.size()); ++dim) {
+    Shape part = shape;
+    part[dim] = (shape[dim] + 1) / 2;
+    for (int64_t offset : {int64_t(0), shape[dim] - part[dim]})
+      CaseBuilder(cases, "slice", t).in(shape).out(part).integer("dim", dim).integer("offset", offset);
+  }
+}
+
+static constexpr DType computeTypes[] = {DType::F64, DType::F32, DType::BF16};
+
+std::vector<Case> tgpt::test::allCases() {
+  Cases cases;
+  for (DType t : computeTypes) {
+    addLinear(cases, t, {1}, 1, 1);
+    addLinear(cases, t, {2, 3}, 5, 7);
+    addLinear(cases, t, {2, 8, 2}, 32, 16);
+    addLinear(cases, t, {3, 67}, 65, 33);
+    addLinear(cases, t, {300}, 40, 150);
+    for (auto [rows, d] : {std::pair(1, 1), {3, 5}, {7, 64}, {67, 129}, {300, 100}})
+      addNorms(cases, t, rows, d);
+    for (AttentionSize size :
+         {AttentionSize{1, 1, 1, 1, 1}, {2, 5, 2, 1, 4}, {1, 64, 4, 2, 8}, {1, 130, 2, 2, 16}, {2, 97, 6, 2, 6}})
+      addAttention(cases, t, size);
+    for (const Shape &shape : {Shape{1}, {2, 3, 5}, {4, 67}, {3, 11000}})
+      addElementwise(cases, t, shape);
+    addTokens(cases, t, 1, 1, 1, 1);
+    addTokens(cases, t, 2, 3, 5, 7);
+    addTokens(cases, t, 3, 20, 131, 70);
+    for (int64_t n : {1, 77, 40000})
+      addOptimizer(cases, t, n);
+    addScalars(cases, t);
+    addMovement(cases, t, {3, 5, 7});
+    addMovement(cases, t, {1});
+  }
+  return cases;
+}
+
+std::vector<Case> tgpt::test::largeCases() {
+  Cases cases;
+  for (DType t : computeTypes) {
+    addLinear(cases, t, {2, 301}, 130, 277);
+    addLinear(cases, t, {2, 2048}, 16, 48);
+    addNorms(cases, t, 700, 200);
+    addAttention(cases, t, {2, 150, 4, 2, 16});
+    addElementwise(cases, t, {5, 70, 300});
+    addTokens(cases, t, 2, 130, 300, 150);
+    addOptimizer(cases, t, 100000);
+    addMovement(cases, t, {60, 70, 20});
+  }
+  return cases;
+}
