@@ -26,6 +26,10 @@ def Dist_SegmentKind : I32EnumAttr<"SegmentKind", "what part of a training step 
   let genSpecializedAttr = 0;
 }
 
+// The mnemonics are what bytecode and the generic form print: `#dist<reduction sum>`.
+def Dist_ReductionKindAttr : EnumAttr<DistDialect, Dist_ReductionKind, "reduction">;
+def Dist_SegmentKindAttr : EnumAttr<DistDialect, Dist_SegmentKind, "segment_kind">;
+
 def Dist_LayoutAttr : AttrDef<DistDialect, "Layout",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding, ["verifyEncoding"]>]> {
   let mnemonic = "layout";

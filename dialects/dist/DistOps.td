@@ -96,7 +96,7 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
     - C2: shapes and element types are equal.
     - C3: `stages` are unique, in range, and come with axis "pp".
   }];
-  let arguments = (ins EnumAttr<DistDialect, Dist_ReductionKind, "">:$reduction, AnyRankedTensor:$input,
+  let arguments = (ins Dist_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
                        StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$stages);
   let assemblyFormat = "$reduction $input `over` $axes (`stages` $stages^)? attr-dict `:` type($input) `to` type($output)";
 }
@@ -171,7 +171,7 @@ def Dist_SliceOp : Dist_CollectiveOp<"slice",
 // Pipeline: after `dist-split-stages`.
 //===----------------------------------------------------------------------===//
 
-def Dist_SegmentOp : Dist_Op<"segment", [SingleBlock, RecursiveMemoryEffects, AutomaticAllocationScope]> {
+def Dist_SegmentOp : Dist_Op<"segment", [SingleBlockImplicitTerminator<"::tgpt::dist::YieldOp">, RecursiveMemoryEffects, AutomaticAllocationScope]> {
   let summary = "what one pipeline stage runs for one phase of a step";
   let description = [{
     Ops inside run on the ranks of `stage`. Values of a segment of the same stage
@@ -190,7 +190,7 @@ def Dist_SegmentOp : Dist_Op<"segment", [SingleBlock, RecursiveMemoryEffects, Au
     - C2: a value from another segment belongs to the same stage or comes from a `send_recv` to this stage.
     - C3: the yielded types are the result types.
   }];
-  let arguments = (ins EnumAttr<DistDialect, Dist_SegmentKind, "">:$kind, I64Attr:$stage);
+  let arguments = (ins Dist_SegmentKindAttr:$kind, I64Attr:$stage);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -205,6 +205,7 @@ def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<[
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/IR/OperationSupport.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tgpt {
 
@@ -33,17 +34,24 @@ public:
   virtual mlir::RankedTensorType typeOf(mlir::Value value) = 0;
 };
 
-/// A kernel attribute that differs between ranks: the global index of the first
-/// element held here along `dim` of operand `operand`.
+/// A kernel attribute that differs between ranks: the index of the first element
+/// held here along `dim` of operand (or result) `operand`, which is the local size
+/// of that dim times the rank's index along the axes that shard it.
 struct ShardOffset {
   std::string attribute;
   unsigned operand;
   unsigned dim;
+  bool isResult = false;               ///< `operand` counts results
+  std::vector<std::string> axes = {}; ///< only these of the axes that shard the dim; empty: all
 };
 
 /// Checks the layouts in the types of `op` against its sharding rule
 /// (dialects/dist/VerifyLayouts.cpp). Types without layout pass.
 llvm::LogicalResult verifyLayouts(mlir::Operation *op);
+
+/// The shape of the whole tensor of which `type` is a shard: the one its layout
+/// claims, or its own (dialects/dist/GlobalShape.cpp).
+llvm::SmallVector<int64_t> globalShapeOf(mlir::RankedTensorType type);
 
 /// Bytes of one dense tensor type; 0 where a dim is dynamic.
 int64_t bytesOf(mlir::Type type);

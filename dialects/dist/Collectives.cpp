@@ -1,0 +1,258 @@
+//===- Collectives.cpp - constraints and costs of the collectives ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A collective's result layout follows from its operand's: each verifier says what
+// the operand must look like, builds the layout that must come out, and compares.
+// One shape check serves all, since a shard's shape follows from its layout.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tgpt;
+using namespace tgpt::dist;
+
+using Axes = LayoutAttr::Axes;
+
+static Axes axesIn(ArrayAttr attribute) {
+  auto range = attribute.getAsValueRange<StringAttr>();
+  return Axes(range.begin(), range.end());
+}
+
+static std::string quoted(ArrayRef<StringRef> axes) {
+  return axes.empty() ? "no axis" : "\"" + llvm::join(axes, "\", \"") + "\"";
+}
+
+static Axes without(ArrayRef<StringRef> axes, ArrayRef<StringRef> removed) {
+  Axes rest;
+  for (StringRef axis : axes)
+    if (!llvm::is_contained(removed, axis))
+      rest.push_back(axis);
+  return rest;
+}
+
+static Axes joined(ArrayRef<StringRef> first, ArrayRef<StringRef> second) {
+  Axes axes(first.begin(), first.end());
+  axes.append(second.begin(), second.end());
+  return axes;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks that all collectives share
+//===----------------------------------------------------------------------===//
+
+// Both types are local and the axes are distinct axes of the mesh.
+static LogicalResult verifyAxesAndClaims(Operation *op, ArrayRef<StringRef> axes) {
+  for (Type type : {op->getOperand(0).getType(), op->getResult(0).getType()})
+    if (LayoutAttr layout = layoutOf(type); !layout || !layout.isLocal())
+      return op->emitOpError() << "needs local types, whose layout says 'of' which global tensor they are a part";
+  MeshOp mesh = meshOf(op);
+  if (!mesh)
+    return op->emitOpError() << "needs a dist.mesh in its module";
+  if (axes.empty())
+    return op->emitOpError() << "needs at least one axis";
+  llvm::StringSet<> seen;
+  for (StringRef axis : axes) {
+    if (!seen.insert(axis).second)
+      return op->emitOpError() << "names axis \"" << axis << "\" twice";
+    if (!mesh.hasAxis(axis)) {
+      InFlightDiagnostic error = op->emitOpError() << "axis \"" << axis << "\" is not an axis of the mesh";
+      error.attachNote(mesh.getLoc()) << "mesh declared here";
+      return error;
+    }
+  }
+  return success();
+}
+
+static LogicalResult verifyDim(Operation *op, StringRef name, int64_t dim) {
+  int64_t rank = layoutOf(op->getOperand(0)).getRank();
+  if (dim >= 0 && dim < rank)
+    return success();
+  return op->emitOpError() << name << " is " << dim << " but the tensor has " << rank << " dims";
+}
+
+// The axes are the innermost of those that shard `dim`.
+static LogicalResult verifyInnermost(Operation *op, LayoutAttr layout, int64_t dim, ArrayRef<StringRef> axes) {
+  Axes present = layout.axesOf(dim);
+  if (present.size() >= axes.size() && std::equal(axes.begin(), axes.end(), present.end() - axes.size()))
+    return success();
+  return op->emitOpError() << quoted(axes) << " must be the innermost axes of operand dim " << dim
+                           << ", which is sharded by " << quoted(present);
+}
+
+// The operand's layout does not use the axes (slice).
+static LogicalResult verifyReplicated(Operation *op, LayoutAttr layout, ArrayRef<StringRef> axes) {
+  for (StringRef axis : axes) {
+    if (layout.isPartialOver(axis))
+      return op->emitOpError() << "operand must be replicated over \"" << axis << "\" but is partial over it";
+    if (layout.dimOf(axis) >= 0)
+      return op->emitOpError() << "operand must be replicated over \"" << axis << "\" but its dim " << layout.dimOf(axis)
+                               << " is sharded by it";
+  }
+  return success();
+}
+
+static LogicalResult verifyPartial(Operation *op, LayoutAttr layout, ArrayRef<StringRef> axes, ReductionKind reduction) {
+  for (StringRef axis : axes)
+    if (!layout.isPartialOver(axis))
+      return op->emitOpError() << "operand is not partial over \"" << axis << "\" but over "
+                               << quoted(layout.partialAxes());
+  if (!axes.empty() && layout.getReduction() != reduction)
+    return op->emitOpError() << "combines by " << stringifyReductionKind(reduction) << " but the operand is partial by "
+                             << stringifyReductionKind(layout.getReduction());
+  return success();
+}
+
+// The result has the layout that follows, and both shapes are what their layouts say.
+static LogicalResult verifyResult(Operation *op, LayoutAttr expected) {
+  LayoutAttr actual = layoutOf(op->getResult(0));
+  if (actual != expected)
+    return op->emitOpError() << "result has layout " << actual << " but " << expected << " follows";
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto output = cast<RankedTensorType>(op->getResult(0).getType());
+  if (input.getElementType() != output.getElementType())
+    return op->emitOpError() << "operand has element type " << input.getElementType() << " but the result has "
+                             << output.getElementType();
+  MeshOp mesh = meshOf(op);
+  for (auto [name, type] : {std::pair("operand", input), std::pair("result", output)}) {
+    LayoutAttr layout = layoutOf(type);
+    auto shape = localShape(layout.getGlobal().asArrayRef(), layout, mesh, [&] { return op->emitOpError(name) << " "; });
+    if (failed(shape))
+      return failure();
+    for (auto [dim, size, claimed] : llvm::enumerate(type.getShape(), *shape))
+      if (size != claimed) {
+        InFlightDiagnostic error = op->emitOpError() << name << " dim " << dim << " is " << size << " but "
+                                                     << layout.getGlobal()[dim] << " over " << quoted(layout.axesOf(dim))
+                                                     << " is " << claimed;
+        error.attachNote(mesh.getLoc()) << "mesh declared here";
+        return error;
+      }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// One verifier an op
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyStages(AllReduceOp op, ArrayRef<StringRef> axes) { // C3
+  std::optional<ArrayRef<int64_t>> stages = op.getStages();
+  if (!stages)
+    return success();
+  if (!llvm::is_contained(axes, "pp"))
+    return op.emitOpError() << "has stages but no axis \"pp\"";
+  int64_t count = meshOf(op).sizeOf(StringRef("pp"));
+  llvm::SmallSetVector<int64_t, 4> seen;
+  for (int64_t stage : *stages) {
+    if (stage < 0 || stage >= count)
+      return op.emitOpError() << "stage " << stage << " is not in the range of \"pp\" = " << count;
+    if (!seen.insert(stage))
+      return op.emitOpError() << "names stage " << stage << " twice";
+  }
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  Axes axes = axesIn(getAxes());
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyStages(*this, axes)))
+    return failure();
+  LayoutAttr input = layoutOf(getInput());
+  Axes summed = without(axes, {StringRef("pp")}); // values of one stage are never partial over "pp"
+  if (failed(verifyPartial(*this, input, summed, getReduction()))) // C1
+    return failure();
+  return verifyResult(*this, input.withPartial(without(input.partialAxes(), summed), input.getReduction())); // C2
+}
+
+LogicalResult AllGatherOp::verify() {
+  Axes axes = axesIn(getAxes());
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyDim(*this, "dim", getDim())))
+    return failure();
+  LayoutAttr input = layoutOf(getInput());
+  if (failed(verifyInnermost(*this, input, getDim(), axes))) // C1
+    return failure();
+  return verifyResult(*this, input.withDim(getDim(), without(input.axesOf(getDim()), axes))); // C2
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  Axes axes = axesIn(getAxes());
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyDim(*this, "dim", getDim())))
+    return failure();
+  LayoutAttr input = layoutOf(getInput());
+  if (failed(verifyPartial(*this, input, axes, ReductionKind::Sum))) // C1
+    return failure();
+  LayoutAttr reduced = input.withPartial(without(input.partialAxes(), axes));
+  return verifyResult(*this, reduced.withDim(getDim(), joined(input.axesOf(getDim()), axes))); // C2
+}
+
+LogicalResult AllToAllOp::verify() {
+  Axes axes = axesIn(getAxes());
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyDim(*this, "split", getSplit())) ||
+      failed(verifyDim(*this, "concat", getConcat())))
+    return failure();
+  if (getSplit() == getConcat()) // C2
+    return emitOpError() << "splits and concatenates the same dim " << getSplit();
+  LayoutAttr input = layoutOf(getInput());
+  if (failed(verifyInnermost(*this, input, getConcat(), axes))) // C1
+    return failure();
+  LayoutAttr gathered = input.withDim(getConcat(), without(input.axesOf(getConcat()), axes));
+  return verifyResult(*this, gathered.withDim(getSplit(), joined(input.axesOf(getSplit()), axes)));
+}
+
+LogicalResult SliceOp::verify() {
+  Axes axes = axesIn(getAxes());
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyDim(*this, "dim", getDim())))
+    return failure();
+  LayoutAttr input = layoutOf(getInput());
+  if (failed(verifyReplicated(*this, input, axes))) // C1
+    return failure();
+  return verifyResult(*this, input.withDim(getDim(), joined(input.axesOf(getDim()), axes))); // C2
+}
+
+//===----------------------------------------------------------------------===//
+// Costs and the slice kernel
+//===----------------------------------------------------------------------===//
+
+// Ranks that take part in one group.
+static int64_t groupSize(Operation *op, ArrayAttr axes) {
+  MeshOp mesh = meshOf(op);
+  return mesh ? mesh.sizeOf(axesIn(axes)) : 1;
+}
+
+static int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+
+// Each rank adds up its 1/n of the elements, n - 1 additions an element.
+int64_t AllReduceOp::getFlops() {
+  int64_t ranks = groupSize(*this, getAxes());
+  if (std::optional<ArrayRef<int64_t>> stages = getStages())
+    ranks = ranks / meshOf(*this).sizeOf(StringRef("pp")) * static_cast<int64_t>(stages->size());
+  return elementsOf(getInput()) * (ranks - 1) / std::max<int64_t>(ranks, 1);
+}
+
+int64_t ReduceScatterOp::getFlops() { return elementsOf(getOutput()) * (groupSize(*this, getAxes()) - 1); }
+
+int64_t AllGatherOp::getFlops() { return 0; }
+
+int64_t AllToAllOp::getFlops() { return 0; }
+
+int64_t SliceOp::getFlops() { return 0; }
+
+NamedAttrList SliceOp::getKernelAttributes() {
+  NamedAttrList attributes;
+  attributes.append("dim", getDimAttr());
+  return attributes;
+}
+
+SmallVector<ShardOffset> SliceOp::getShardOffsets() {
+  ShardOffset offset{"offset", 0, static_cast<unsigned>(getDim()), /*isResult=*/true};
+  for (StringRef axis : axesIn(getAxes()))
+    offset.axes.push_back(axis.str());
+  return {offset};
+}
