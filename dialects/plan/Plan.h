@@ -1,0 +1,55 @@
+//===- Plan.h - the plan dialect ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The namespace is planir: tgpt::plan holds the protobuf messages that the ops
+// mirror.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_PLAN_PLAN_H
+#define TGPT_DIALECTS_PLAN_PLAN_H
+
+#include "dialects/dist/Dist.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "dialects/plan/PlanDialect.h.inc"
+#include "dialects/plan/PlanEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/plan/PlanAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/plan/PlanTypes.h.inc"
+
+namespace tgpt::planir {
+class RegionOp;
+class ScheduleOp;
+
+/// Grain of the arena: offsets and sizes of regions are multiples of it.
+inline constexpr int64_t regionGrainBytes = 64;
+} // namespace tgpt::planir
+
+#define GET_OP_CLASSES
+#include "dialects/plan/PlanOps.h.inc"
+
+namespace tgpt::planir {
+
+/// The stage around an op within it.
+StageOp stageOf(mlir::Operation *op);
+/// The region in which variables of this role live.
+MemoryKind regionOf(VariableRole role);
+/// The shape that `kind` makes of `input` within a group of `members`; failure
+/// with a message where the dims are missing, out of range or do not divide.
+llvm::FailureOr<llvm::SmallVector<int64_t>> collectiveShape(CollectiveOp op, int64_t members);
+
+} // namespace tgpt::planir
+
+#endif // TGPT_DIALECTS_PLAN_PLAN_H

@@ -1,0 +1,262 @@
+//===- PlanOps.td - the program and the memory of its stages ---*- tablegen -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_DIALECTS_PLAN_PLANOPS_TD
+#define TGPT_DIALECTS_PLAN_PLANOPS_TD
+
+include "dialects/dist/DistAttrs.td"
+include "dialects/plan/PlanAttrs.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<PlanDialect, mnemonic, traits>;
+
+class Plan_EnumAttr<EnumAttrInfo info> : EnumAttr<PlanDialect, info, "">;
+
+//===----------------------------------------------------------------------===//
+// The program: what all ranks share.
+//===----------------------------------------------------------------------===//
+
+def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "everything the ranks of a run execute";
+  let description = [{
+    Groups and channels first, then one stage per coordinate of mesh axis "pp".
+    `seed` is that of the first weights, `options` the command line that made it.
+
+    ```mlir
+    plan.program @nano mesh (dp = 2, pp = 1, tp = 1) training <sequence_length = 64, samples = 2, micro_batches = 1, vocabulary = 256, parameters = 16384, flops_per_step = 1.000000e+09 : f64, compute = f32> seed 0 options "--dp=2" {
+      plan.group @dp over ["dp"]
+      plan.stage 0 {
+      }
+    }
+    ```
+
+    Constraints:
+    - C1: axis names are unique, sizes at least 1.
+    - C2: there is one stage for each coordinate of "pp", in order.
+    - C3: the body holds groups, channels and stages only.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes,
+                       Plan_TrainingAttr:$training, I64Attr:$seed, StrAttr:$options);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{$sym_name `mesh` custom<Mesh>($axes, $sizes) `training` $training `seed` custom<Count>($seed)
+    `options` $options attr-dict-with-keyword $body}];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Size of `axis`; 1 for an axis that the mesh does not have.
+    int64_t sizeOf(::llvm::StringRef axis);
+    bool hasAxis(::llvm::StringRef axis);
+    int64_t stageCount() { return sizeOf("pp"); }
+  }];
+}
+
+def Plan_GroupOp : Plan_Op<"group", [Symbol, HasParent<"::tgpt::planir::ProgramOp">]> {
+  let summary = "ranks that communicate: those that differ only in these axes";
+  let description = [{
+    With `stages`, only these pipeline stages take part. A member's index is
+    row-major over the axes as listed, the last one fastest.
+
+    ```mlir
+    plan.group @tp over ["tp"]
+    plan.group @tied over ["pp"] stages [0, 3]
+    ```
+
+    Constraints:
+    - C1: the axes are unique, at least one, and axes of the mesh.
+    - C2: `stages` ascend, are in range and come with axis "pp".
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$stages);
+  let assemblyFormat = "$sym_name `over` $axes (`stages` $stages^)? attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t memberCount();
+    bool hasStage(int64_t stage);
+  }];
+}
+
+def Plan_ChannelOp : Plan_Op<"channel", [Symbol, HasParent<"::tgpt::planir::ProgramOp">]> {
+  let summary = "a one-way, in-order queue of messages between two stages";
+  let description = [{
+    Joins ranks of equal other coordinates. A sender waits while `depth` messages
+    are not yet received; they lie in the receiver's `plan.messages` buffers.
+
+    ```mlir
+    plan.channel @forward_0_to_1 from 0 to 1 depth 2 : !plan.buffer<2x64x64xf32>
+    ```
+
+    Constraints:
+    - C1: the stages differ and are in range.
+    - C2: `depth` is at least 1.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$from, I64Attr:$to, I64Attr:$depth,
+                       TypeAttrOf<Plan_BufferType>:$type);
+  let assemblyFormat = [{$sym_name `from` custom<Count>($from) `to` custom<Count>($to) `depth` custom<Count>($depth) attr-dict
+    `:` $type}];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// One stage: its memory, its segments, its schedule.
+//===----------------------------------------------------------------------===//
+
+def Plan_StageOp : Plan_Op<"stage", [HasParent<"::tgpt::planir::ProgramOp">, IsolatedFromAbove, SingleBlock, NoTerminator,
+                                     NoRegionArguments]> {
+  let summary = "the program of all ranks of one pipeline stage";
+  let description = [{
+    Ranks of a stage differ only in their mesh coordinates. `arena` is the memory of
+    each, once `plan-assign-memory` has placed everything.
+
+    ```mlir
+    plan.stage 0 arena 128 {
+      plan.region scratch slots 1 at 0 holds 128 live 128
+      %x = plan.buffer "x" in scratch at 0 : !plan.buffer<4x8xf32>
+      plan.segment begin "begin" {
+        plan.kernel "fill"() -> (%x) {value = 0.000000e+00 : f64} cost <flops = 0, bytes_read = 0, bytes_written = 128> : () -> !plan.buffer<4x8xf32>
+      }
+      plan.schedule ["begin"]
+    }
+    ```
+
+    Constraints:
+    - C1: the body holds regions, buffers, variables, messages, segments and one schedule at most.
+    - C2: a kind of region appears once; segment names are unique.
+    - C3: with an arena, every region and buffer has an offset; regions do not overlap, the last ends where the arena ends.
+  }];
+  let arguments = (ins I64Attr:$stage, OptionalAttr<I64Attr>:$arena_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "custom<Count>($stage) (`arena` custom<Count>($arena_bytes)^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The region of this kind, or null.
+    RegionOp getRegionOf(MemoryKind kind);
+    /// The schedule, or null.
+    ScheduleOp getSchedule();
+  }];
+}
+
+def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
+  let summary = "a part of the arena for one purpose";
+  let description = [{
+    `slots` copies of `holds` bytes, one per micro-batch in flight for activations.
+    `live` is the greatest sum of bytes live at once in a slot: what `holds` could at
+    best be.
+
+    ```mlir
+    plan.region activations slots 2 at 4096 holds 1024 live 1000
+    ```
+
+    Constraints:
+    - C1: `slots` is at least 1, and 1 for all but activations.
+    - C2: offset, slot bytes and live bytes are all there or none; they are not negative, `live` is at most `holds`.
+    - C3: offset and slot bytes are multiples of 64.
+  }];
+  let arguments = (ins Plan_EnumAttr<Plan_MemoryKind>:$kind, I64Attr:$slots, OptionalAttr<I64Attr>:$offset_bytes,
+                       OptionalAttr<I64Attr>:$slot_bytes, OptionalAttr<I64Attr>:$peak_live_bytes);
+  let assemblyFormat = [{$kind `slots` custom<Count>($slots) (`at` custom<Count>($offset_bytes)^ `holds` custom<Count>($slot_bytes)
+    `live` custom<Count>($peak_live_bytes))? attr-dict}];
+  let hasVerifier = 1;
+}
+
+def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::tgpt::planir::StageOp">,
+                                       DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "name bytes of a region";
+  let description = [{
+    The name is for people. Buffers of one region may share bytes when they are never
+    live at once.
+
+    ```mlir
+    %x = plan.buffer "layers.0.attn.q.linear" in activations at 1024 : !plan.buffer<4x64x64xf32>
+    ```
+
+    Constraints:
+    - C1: the stage has a region of this kind.
+    - C2: the offset is a multiple of the element size, and the buffer ends within a slot of its region.
+  }];
+  let arguments = (ins StrAttr:$name, Plan_EnumAttr<Plan_MemoryKind>:$region, OptionalAttr<I64Attr>:$offset_bytes);
+  let results = (outs Plan_BufferType:$buffer);
+  let assemblyFormat = "$name `in` $region (`at` custom<Count>($offset_bytes)^)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::tgpt::planir::StageOp">]> {
+  let summary = "a buffer that keeps its value for the whole run";
+  let description = [{
+    The layout says which part of which global tensor the buffer holds, and over which
+    axes ranks hold addends of it at the end of a step. A weight tied across stages
+    has one `owner`.
+
+    ```mlir
+    plan.variable parameter "embed.weight" of "embed.weight" in %w layout <[tp, -], of = [256, 64]> init <value = 0.000000e+00 : f64, stddev = 2.000000e-02 : f64, key = "embed.weight"> owner : !plan.buffer<128x64xf32>
+    ```
+
+    Constraints:
+    - C1: the layout has a global shape, and the buffer is the shard it describes.
+    - C2: the buffer lies in the region of the role: parameters, gradients (metrics too) or optimizer.
+  }];
+  let arguments = (ins Plan_EnumAttr<Plan_VariableRole>:$role, StrAttr:$name, OptionalAttr<StrAttr>:$parameter,
+                       Plan_BufferType:$buffer, Dist_LayoutAttr:$layout, Plan_InitializerAttr:$init, UnitAttr:$owner);
+  let assemblyFormat = [{$role $name (`of` $parameter^)? `in` $buffer `layout` $layout `init` $init (`owner` $owner^)? attr-dict
+    `:` type($buffer)}];
+  let hasVerifier = 1;
+}
+
+def Plan_MessagesOp : Plan_Op<"messages", [HasParent<"::tgpt::planir::StageOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "where the messages of a channel wait to be received";
+  let description = [{
+    ```mlir
+    plan.messages @forward_0_to_1 in %first, %second : !plan.buffer<2x64x64xf32>, !plan.buffer<2x64x64xf32>
+    ```
+
+    Constraints:
+    - C1: the channel leads to this stage.
+    - C2: there are `depth` buffers of the channel's type, in the communication region.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$channel, Variadic<Plan_BufferType>:$buffers);
+  let assemblyFormat = "$channel `in` $buffers attr-dict `:` type($buffers)";
+}
+
+def Plan_SegmentOp : Plan_Op<"segment", [HasParent<"::tgpt::planir::StageOp">, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "instructions that run in order";
+  let description = [{
+    ```mlir
+    plan.segment forward "forward" {
+      plan.input "tokens" into %tokens : !plan.buffer<2x64xi32>
+    }
+    ```
+
+    Constraints:
+    - C1: the body holds instructions only.
+  }];
+  let arguments = (ins Plan_EnumAttr<Plan_SegmentKind>:$kind, StrAttr:$name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind $name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Plan_ScheduleOp : Plan_Op<"schedule", [HasParent<"::tgpt::planir::StageOp">]> {
+  let summary = "the order in which a step runs the segments";
+  let description = [{
+    `"forward" 3 in 1` runs segment "forward" on micro-batch 3 in activation slot 1;
+    a name alone runs once a step.
+
+    ```mlir
+    plan.schedule ["begin", "forward" 0 in 0, "backward" 0 in 0, "update"]
+    ```
+
+    Constraints:
+    - C1: every name is a segment of the stage.
+    - C2: forward and backward segments have a micro-batch in range and a slot of the activations region; others have none.
+  }];
+  let arguments = (ins TypedArrayAttrBase<Plan_RunAttr, "runs of segments">:$runs);
+  let assemblyFormat = "custom<Runs>($runs) attr-dict";
+  let hasVerifier = 1;
+}
+
+include "dialects/plan/PlanInstructions.td"
+
+#endif // TGPT_DIALECTS_PLAN_PLANOPS_TD

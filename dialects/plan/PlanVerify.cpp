@@ -1,0 +1,246 @@
+//===- PlanVerify.cpp - constraints of programs and stages ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Labels C1, C2, ... are those of the op descriptions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/plan/Plan.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tgpt::planir;
+
+LogicalResult InitializerAttr::verify(function_ref<InFlightDiagnostic()> emitError, FloatAttr value, FloatAttr stddev, StringAttr key) {
+  if (static_cast<bool>(stddev) != static_cast<bool>(key))
+    return emitError() << "'stddev' and 'key' come together";
+  if (stddev && !(stddev.getValueAsDouble() >= 0))
+    return emitError() << "'stddev' is " << stddev.getValueAsDouble() << ", expected at least 0";
+  return success();
+}
+
+LogicalResult ProgramOp::verify() {
+  llvm::StringSet<> names;
+  if (getAxes().size() != getSizes().size())
+    return emitOpError() << "mesh has " << getAxes().size() << " axes, but " << getSizes().size() << " sizes";
+  for (auto [axis, size] : llvm::zip(getAxes().getAsValueRange<StringAttr>(), getSizes())) {
+    if (!names.insert(axis).second) // C1
+      return emitOpError() << "mesh names axis '" << axis << "' twice";
+    if (size < 1) // C1
+      return emitOpError() << "mesh axis '" << axis << "' has size " << size << ", expected at least 1";
+  }
+  int64_t next = 0;
+  for (Operation &op : getBody().getOps()) {
+    if (auto stage = dyn_cast<StageOp>(op)) {
+      if (stage.getStage() != static_cast<uint64_t>(next)) // C2
+        return stage.emitOpError() << "is stage " << stage.getStage() << " in place of stage " << next;
+      ++next;
+    } else if (!isa<GroupOp, ChannelOp>(op)) { // C3
+      return op.emitOpError("is not a group, channel or stage of the plan");
+    }
+  }
+  if (next != stageCount()) // C2
+    return emitOpError() << "has " << next << " stages, but mesh axis 'pp' has size " << stageCount();
+  return success();
+}
+
+LogicalResult GroupOp::verify() {
+  auto program = cast<ProgramOp>((*this)->getParentOp());
+  llvm::StringSet<> names;
+  for (StringRef axis : getAxes().getAsValueRange<StringAttr>()) {
+    if (!program.hasAxis(axis)) // C1
+      return emitOpError() << "axis '" << axis << "' is not an axis of the mesh";
+    if (!names.insert(axis).second) // C1
+      return emitOpError() << "names axis '" << axis << "' twice";
+  }
+  if (names.empty()) // C1
+    return emitOpError("has no axes");
+  if (!getStages())
+    return success();
+  if (!names.contains("pp")) // C2
+    return emitOpError("lists stages, but has no axis 'pp'");
+  int64_t last = -1;
+  ArrayRef<int64_t> stages = *getStages();
+  for (int64_t stage : stages) {
+    if (stage <= last || stage >= program.stageCount()) // C2
+      return emitOpError() << "lists stage " << stage << " after " << last << ", expected ascending stages below "
+                           << program.stageCount();
+    last = stage;
+  }
+  return success();
+}
+
+LogicalResult ChannelOp::verify() {
+  int64_t stages = cast<ProgramOp>((*this)->getParentOp()).stageCount();
+  for (int64_t stage : {getFrom(), getTo()})
+    if (stage < 0 || stage >= stages) // C1
+      return emitOpError() << "ends at stage " << stage << ", but the program has " << stages << " stages";
+  if (getFrom() == getTo()) // C1
+    return emitOpError() << "joins stage " << getFrom() << " to itself";
+  if (static_cast<int64_t>(getDepth()) < 1) // C2
+    return emitOpError() << "has depth " << static_cast<int64_t>(getDepth()) << ", expected at least 1";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult RegionOp::verify() {
+  int64_t slots = getSlots();
+  if (slots < 1 || (slots > 1 && getKind() != MemoryKind::Activations)) // C1
+    return emitOpError() << "of kind '" << stringifyMemoryKind(getKind()) << "' has " << slots << " slots, expected "
+                         << (getKind() == MemoryKind::Activations ? "at least 1" : "1");
+  if (getOffsetBytes().has_value() != getSlotBytes().has_value() ||
+      getOffsetBytes().has_value() != getPeakLiveBytes().has_value()) // C2
+    return emitOpError("has some of offset, slot bytes and live bytes, expected all or none");
+  if (!getOffsetBytes())
+    return success();
+  int64_t offset = *getOffsetBytes(), bytes = *getSlotBytes(), live = *getPeakLiveBytes();
+  if (offset < 0 || live < 0 || live > bytes) // C2
+    return emitOpError() << "at " << offset << " holds " << bytes << " bytes, " << live << " of them live";
+  if (offset % regionGrainBytes != 0 || bytes % regionGrainBytes != 0) // C3
+    return emitOpError() << "at " << offset << " holds " << bytes << " bytes, expected multiples of " << regionGrainBytes;
+  return success();
+}
+
+LogicalResult BufferOp::verify() {
+  RegionOp region = stageOf(*this).getRegionOf(getRegion());
+  if (!region) // C1
+    return emitOpError() << "'" << getName() << "' lies in a region of kind '" << stringifyMemoryKind(getRegion())
+                         << "', which the stage does not have";
+  if (!getOffsetBytes())
+    return success();
+  int64_t offset = *getOffsetBytes(), bytes = getBuffer().getType().getBytes();
+  if (offset < 0 || offset % getBuffer().getType().getElementBytes() != 0) // C2
+    return emitOpError() << "'" << getName() << "' is at " << offset << ", expected a multiple of its element's "
+                         << getBuffer().getType().getElementBytes() << " bytes";
+  if (region.getSlotBytes() && offset + bytes > static_cast<int64_t>(*region.getSlotBytes())) { // C2
+    InFlightDiagnostic error = emitOpError() << "'" << getName() << "' ends at " << offset + bytes << ", but its region holds "
+                                             << *region.getSlotBytes() << " bytes";
+    error.attachNote(region.getLoc()) << "region declared here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult VariableOp::verify() {
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  BufferType type = getBuffer().getType();
+  ArrayRef<int64_t> global = getLayout().getGlobal() ? getLayout().getGlobal().asArrayRef() : ArrayRef<int64_t>();
+  if (!getLayout().getGlobal() || global.size() != type.getShape().size()) // C1
+    return emitOpError() << "'" << getName() << "' has a layout of " << global.size() << " global dims, but its buffer has "
+                         << type.getShape().size();
+  for (auto [dim, size] : llvm::enumerate(global)) {
+    int64_t parts = 1;
+    for (StringRef axis : getLayout().axesOf(dim))
+      parts *= program.sizeOf(axis);
+    if (size != type.getShape()[dim] * parts) // C1
+      return emitOpError() << "'" << getName() << "' has global dim " << dim << " of " << size << " over " << parts
+                           << " ranks, but its buffer holds " << type.getShape()[dim];
+  }
+  auto buffer = getBuffer().getDefiningOp<BufferOp>();
+  if (buffer && buffer.getRegion() != regionOf(getRole())) // C2
+    return emitOpError() << "'" << getName() << "' lies in region '" << stringifyMemoryKind(buffer.getRegion()) << "', expected '"
+                         << stringifyMemoryKind(regionOf(getRole())) << "' for a " << stringifyVariableRole(getRole());
+  return success();
+}
+
+LogicalResult MessagesOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto channel = symbols.lookupNearestSymbolFrom<ChannelOp>(*this, getChannelAttr());
+  if (!channel) // C1
+    return emitOpError() << "channel @" << getChannel() << " does not exist";
+  if (channel.getTo() != stageOf(*this).getStage()) // C1
+    return emitOpError() << "channel @" << getChannel() << " leads to stage " << channel.getTo() << ", not here";
+  if (getBuffers().size() != channel.getDepth()) // C2
+    return emitOpError() << "has " << getBuffers().size() << " buffers for a channel of depth " << channel.getDepth();
+  for (Value value : getBuffers()) {
+    if (value.getType() != channel.getType()) // C2
+      return emitOpError() << "has a buffer of type " << value.getType() << " for a channel of " << channel.getType();
+    auto buffer = value.getDefiningOp<BufferOp>();
+    if (buffer && buffer.getRegion() != MemoryKind::Communication) // C2
+      return emitOpError() << "has buffer '" << buffer.getName() << "', which does not lie in the communication region";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// Regions side by side, the last one ending with the arena.
+static LogicalResult verifyArena(StageOp stage, int64_t arenaBytes) {
+  SmallVector<RegionOp> regions(stage.getBody().getOps<RegionOp>());
+  for (RegionOp region : regions)
+    if (!region.getOffsetBytes())
+      return region.emitOpError("has no offset, but its stage has an arena");
+  for (BufferOp buffer : stage.getBody().getOps<BufferOp>())
+    if (!buffer.getOffsetBytes())
+      return buffer.emitOpError() << "'" << buffer.getName() << "' has no offset, but its stage has an arena";
+  llvm::stable_sort(regions, [](RegionOp a, RegionOp b) { return *a.getOffsetBytes() < *b.getOffsetBytes(); });
+  int64_t end = 0;
+  for (RegionOp region : regions) {
+    int64_t offset = *region.getOffsetBytes(), bytes = *region.getSlotBytes() * region.getSlots();
+    if (bytes == 0)
+      continue;
+    if (offset < end)
+      return region.emitOpError() << "at " << offset << " overlaps the region before it, which ends at " << end;
+    end = offset + bytes;
+  }
+  if (end != arenaBytes)
+    return stage.emitOpError() << "has an arena of " << arenaBytes << " bytes, but its regions end at " << end;
+  return success();
+}
+
+LogicalResult StageOp::verify() {
+  llvm::StringSet<> segments;
+  llvm::SmallDenseSet<int> kinds;
+  int schedules = 0;
+  for (Operation &op : getBody().getOps()) {
+    if (!isa<RegionOp, BufferOp, VariableOp, MessagesOp, SegmentOp, ScheduleOp>(op)) // C1
+      return op.emitOpError("does not belong in a stage");
+    if (isa<ScheduleOp>(op) && ++schedules > 1) // C1
+      return op.emitOpError("is a second schedule of its stage");
+    if (auto region = dyn_cast<RegionOp>(op); region && !kinds.insert(static_cast<int>(region.getKind())).second) // C2
+      return op.emitOpError() << "is a second region of kind '" << stringifyMemoryKind(region.getKind()) << "'";
+    if (auto segment = dyn_cast<SegmentOp>(op); segment && !segments.insert(segment.getName()).second) // C2
+      return op.emitOpError() << "is a second segment named '" << segment.getName() << "'";
+  }
+  return getArenaBytes() ? verifyArena(*this, *getArenaBytes()) : success(); // C3
+}
+
+LogicalResult SegmentOp::verify() {
+  for (Operation &op : getBody().getOps())
+    if (!isa<KernelOp, CollectiveOp, SendOp, RecvOp, InputOp, OutputOp>(op)) // C1
+      return op.emitOpError("is not an instruction of the plan");
+  return success();
+}
+
+LogicalResult ScheduleOp::verify() {
+  StageOp stage = stageOf(*this);
+  int64_t microBatches = (*this)->getParentOfType<ProgramOp>().getTraining().getMicroBatches();
+  RegionOp activations = stage.getRegionOf(MemoryKind::Activations);
+  int64_t slots = activations ? activations.getSlots() : 1;
+  llvm::StringMap<SegmentKind> kinds;
+  for (SegmentOp segment : stage.getBody().getOps<SegmentOp>())
+    kinds[segment.getName()] = segment.getKind();
+  for (auto run : getRuns().getAsRange<RunAttr>()) {
+    auto kind = kinds.find(run.getSegment().getValue());
+    if (kind == kinds.end()) // C1
+      return emitOpError() << "runs segment " << run.getSegment() << ", which the stage does not have";
+    bool isOnce = kind->second == SegmentKind::Begin || kind->second == SegmentKind::Update;
+    if (isOnce && (run.getMicroBatch() != -1 || run.getSlot() != 0)) // C2
+      return emitOpError() << "runs segment " << run.getSegment() << " for a micro-batch, but it runs once a step";
+    if (!isOnce && (run.getMicroBatch() < 0 || run.getMicroBatch() >= microBatches)) // C2
+      return emitOpError() << "runs segment " << run.getSegment() << " for micro-batch " << run.getMicroBatch() << ", but the step has "
+                           << microBatches;
+    if (run.getSlot() < 0 || run.getSlot() >= slots) // C2
+      return emitOpError() << "runs segment " << run.getSegment() << " in slot " << run.getSlot() << ", but the stage has " << slots;
+  }
+  return success();
+}
