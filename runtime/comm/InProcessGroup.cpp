@@ -64,7 +64,9 @@ InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vec
 
 InProcessGroup::~InProcessGroup() = default;
 
-Communicator &InProcessGroup::member(int64_t index) { return *members[index]; }
+Communicator &InProcessGroup::member(int64_t index) {
+  return *members[index];
+}
 
 void InProcessGroup::meet(int64_t index) {
   if (size() == 1)

@@ -19,16 +19,32 @@ using namespace tgpt::runtime;
 
 static constexpr int64_t blockElements = 512;
 
-static float widen(BFloat16 x) { return toFloat(x); }
-static float widen(float x) { return x; }
-static double widen(double x) { return x; }
+static float widen(BFloat16 x) {
+  return toFloat(x);
+}
+static float widen(float x) {
+  return x;
+}
+static double widen(double x) {
+  return x;
+}
 // Unsigned, so that a sum wraps instead of overflowing.
-static uint32_t widen(int32_t x) { return static_cast<uint32_t>(x); }
+static uint32_t widen(int32_t x) {
+  return static_cast<uint32_t>(x);
+}
 
-static void narrow(float x, BFloat16 &to) { to = toBFloat16(x); }
-static void narrow(float x, float &to) { to = x; }
-static void narrow(double x, double &to) { to = x; }
-static void narrow(uint32_t x, int32_t &to) { to = static_cast<int32_t>(x); }
+static void narrow(float x, BFloat16 &to) {
+  to = toBFloat16(x);
+}
+static void narrow(float x, float &to) {
+  to = x;
+}
+static void narrow(double x, double &to) {
+  to = x;
+}
+static void narrow(uint32_t x, int32_t &to) {
+  to = static_cast<int32_t>(x);
+}
 
 namespace {
 struct AddTo {

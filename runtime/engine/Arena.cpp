@@ -33,4 +33,6 @@ Arena::Arena(int64_t bytes, int64_t rank) : size(bytes) {
   start = static_cast<std::byte *>(mapping) + offset;
 }
 
-Arena::~Arena() { ::munmap(mapping, mappedBytes); }
+Arena::~Arena() {
+  ::munmap(mapping, mappedBytes);
+}

@@ -23,8 +23,7 @@ using namespace tgpt::runtime;
 NormalStream::NormalStream(uint64_t seed, std::string_view name) : key(seed ^ fnv1a64(name)) {}
 
 std::array<double, 2> NormalStream::pair(uint64_t j) const {
-  std::array<uint32_t, 4> w =
-      philox4x32({uint32_t(j), uint32_t(j >> 32), 0, 0}, {uint32_t(key), uint32_t(key >> 32)});
+  std::array<uint32_t, 4> w = philox4x32({uint32_t(j), uint32_t(j >> 32), 0, 0}, {uint32_t(key), uint32_t(key >> 32)});
   uint64_t first = w[0] | uint64_t(w[1]) << 32;
   uint64_t second = w[2] | uint64_t(w[3]) << 32;
   double u1 = static_cast<double>((first >> 11) + 1) * 0x1p-53;

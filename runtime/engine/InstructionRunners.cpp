@@ -59,8 +59,7 @@ static void runOutput(const BoundInstruction &instruction, StepContext &context)
 }
 
 InstructionRunner tgpt::runtime::runnerOf(const plan::Instruction &instruction) {
-  static constexpr InstructionRunner runners[] = {nullptr,          runKernel,   runAllReduce, runAllGather,
-                                                  runReduceScatter, runAllToAll, runSend,      runReceive,
-                                                  runInput,         runOutput};
+  static constexpr InstructionRunner runners[] = {nullptr,     runKernel, runAllReduce, runAllGather, runReduceScatter,
+                                                  runAllToAll, runSend,   runReceive,   runInput,     runOutput};
   return runners[instruction.kind()];
 }

@@ -234,16 +234,34 @@ void Job::Impl::collectMetrics() {
 Job::Job(plan::Plan plan, JobOptions options) : impl(std::make_unique<Impl>(std::move(plan), std::move(options))) {}
 Job::~Job() = default;
 
-const plan::Plan &Job::plan() const { return impl->plan; }
-int64_t Job::ranks() const { return impl->grid.ranks(); }
-void Job::initializeVariables() { impl->initializeVariables(); }
-const StepMetrics &Job::runStep(StepInputs &inputs) { return impl->runStep(inputs); }
+const plan::Plan &Job::plan() const {
+  return impl->plan;
+}
+int64_t Job::ranks() const {
+  return impl->grid.ranks();
+}
+void Job::initializeVariables() {
+  impl->initializeVariables();
+}
+const StepMetrics &Job::runStep(StepInputs &inputs) {
+  return impl->runStep(inputs);
+}
 
-std::vector<std::string> Job::variableNames() const { return impl->variables->names(); }
-const plan::Variable &Job::variable(std::string_view name) const { return impl->variables->entry(name); }
-LogicalTensor Job::readVariable(std::string_view name) const { return impl->variables->read(name); }
-void Job::writeVariable(std::string_view name, const LogicalTensor &value) { impl->variables->write(name, value); }
-void Job::verifyCopiesEqual() const { impl->variables->verifyCopiesEqual(); }
+std::vector<std::string> Job::variableNames() const {
+  return impl->variables->names();
+}
+const plan::Variable &Job::variable(std::string_view name) const {
+  return impl->variables->entry(name);
+}
+LogicalTensor Job::readVariable(std::string_view name) const {
+  return impl->variables->read(name);
+}
+void Job::writeVariable(std::string_view name, const LogicalTensor &value) {
+  impl->variables->write(name, value);
+}
+void Job::verifyCopiesEqual() const {
+  impl->variables->verifyCopiesEqual();
+}
 
 int64_t Job::highWaterBytes(int64_t rank) const {
   return (impl->programs[rank]->touchedBytes() + regionGrainBytes - 1) / regionGrainBytes * regionGrainBytes;
@@ -251,7 +269,9 @@ int64_t Job::highWaterBytes(int64_t rank) const {
 int64_t Job::plannedBytes(int64_t rank) const {
   return impl->plan.stages(static_cast<int>(impl->grid.stageOf(rank))).arena_bytes();
 }
-std::string Job::describeRank(int64_t rank) const { return impl->grid.describe(rank); }
+std::string Job::describeRank(int64_t rank) const {
+  return impl->grid.describe(rank);
+}
 
 std::vector<ProfileEntry> Job::profile(int64_t rank) const {
   std::vector<ProfileEntry> entries;

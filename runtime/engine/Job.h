@@ -55,10 +55,10 @@ struct StepMetrics {
 
 struct JobOptions {
   int threadsPerRank = 1;
-  bool pinThreads = false;         // rank r to core r mod cores
-  double stuckAfterSeconds = 60;   // a wait gives up when no rank has advanced for so long
+  bool pinThreads = false;       // rank r to core r mod cores
+  double stuckAfterSeconds = 60; // a wait gives up when no rank has advanced for so long
   bool profile = false;
-  KernelSet kernels;               // empty: cpuKernels()
+  KernelSet kernels; // empty: cpuKernels()
 };
 
 /// Time of one opcode on one rank, over all steps since the start or resetProfile().

@@ -30,9 +30,13 @@ static KernelSet kernelsOf(KernelBackend backend, std::string name) {
   return set;
 }
 
-KernelSet tgpt::runtime::cpuKernels() { return kernelsOf(KernelBackend::Cpu, "cpu"); }
+KernelSet tgpt::runtime::cpuKernels() {
+  return kernelsOf(KernelBackend::Cpu, "cpu");
+}
 
-KernelSet tgpt::runtime::referenceKernels() { return kernelsOf(KernelBackend::Reference, "reference"); }
+KernelSet tgpt::runtime::referenceKernels() {
+  return kernelsOf(KernelBackend::Reference, "reference");
+}
 
 static std::string unknownKernel(const KernelSet &kernels, const std::string &opcode) {
   bool known = std::find(kernels.opcodes.begin(), kernels.opcodes.end(), opcode) != kernels.opcodes.end();

@@ -93,9 +93,9 @@ void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &s
     bound.messages = viewsOf(plan.channels(static_cast<int>(source.channel())).receive_buffers(), 0);
   }
   if (source.kind() == plan::Instruction::OUTPUT)
-    bound.metric = static_cast<int>(
-        std::lower_bound(context.metricNames.begin(), context.metricNames.end(), source.opcode()) -
-        context.metricNames.begin());
+    bound.metric =
+        static_cast<int>(std::lower_bound(context.metricNames.begin(), context.metricNames.end(), source.opcode()) -
+                         context.metricNames.begin());
   segment.instructions.push_back(bound);
 }
 

@@ -55,9 +55,9 @@ struct BoundInstruction {
   Communicator *group = nullptr;
   Sender *sender = nullptr;
   Receiver *receiver = nullptr;
-  int metric = 0;                       // OUTPUT: index into the job's metric names
-  int profileEntry = 0;                 // index into RankProgram::profile
-  int segment = 0;                      // position in the stage program
+  int metric = 0;       // OUTPUT: index into the job's metric names
+  int profileEntry = 0; // index into RankProgram::profile
+  int segment = 0;      // position in the stage program
   int index = 0;
   std::span<const TensorView> messages; // RECV: all message buffers of its channel
 };

@@ -48,7 +48,9 @@ RankTeam::RankTeam(int64_t ranks, int threadsPerRank, bool pinThreads) {
   }
 }
 
-RankTeam::~RankTeam() { stop(); }
+RankTeam::~RankTeam() {
+  stop();
+}
 
 void RankTeam::stop() {
   stopping = true;

@@ -36,8 +36,8 @@ void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProces
       name += (name.back() == '(' ? "" : ", ") + axis;
     name += ")";
     for (int64_t rank = 0; rank < grid.ranks(); ++rank) {
-      bool takesPart = group.stages_size() == 0 ||
-                       std::find(group.stages().begin(), group.stages().end(), grid.stageOf(rank)) != group.stages().end();
+      bool takesPart = group.stages_size() == 0 || std::find(group.stages().begin(), group.stages().end(),
+                                                             grid.stageOf(rank)) != group.stages().end();
       if (!takesPart || endpoints[rank].groups[g])
         continue;
       std::vector<int64_t> members = grid.groupMembers(group, rank);

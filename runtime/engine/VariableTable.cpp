@@ -49,7 +49,9 @@ const VariableTable::Copies &VariableTable::copiesOf(std::string_view name) cons
               (nearest.empty() ? "" : ", the nearest name is '" + nearest + "'"));
 }
 
-const plan::Variable &VariableTable::entry(std::string_view name) const { return *copiesOf(name).front().variable; }
+const plan::Variable &VariableTable::entry(std::string_view name) const {
+  return *copiesOf(name).front().variable;
+}
 
 const plan::Buffer &VariableTable::bufferOf(const Copy &copy) const {
   return plan.stages(static_cast<int>(copy.stage)).buffers(static_cast<int>(copy.variable->buffer()));
@@ -123,8 +125,8 @@ void VariableTable::write(std::string_view name, const LogicalTensor &value) con
     throw Error("variable '" + std::string(name) + "' is " +
                 tensorText(bufferOf(copies.front()).dtype(), expected.shape) + " of " +
                 std::to_string(expected.bytes.size()) + " bytes, but the value given has " +
-                std::to_string(value.shape.size()) + " dimensions and " + std::to_string(value.bytes.size()) + " bytes" +
-                (value.dtype != expected.dtype ? " of another dtype" : ""));
+                std::to_string(value.shape.size()) + " dimensions and " + std::to_string(value.bytes.size()) +
+                " bytes" + (value.dtype != expected.dtype ? " of another dtype" : ""));
   for (const Copy &copy : copies)
     for (int64_t rank : holders(copy)) {
       TensorView local = localView(copy, rank);

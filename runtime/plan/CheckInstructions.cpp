@@ -32,8 +32,8 @@ public:
 
   /// What is wrong with the instruction, or an empty string.
   std::string run(const KernelCheck &kernelCheck) {
-    if (indices() && attributes() && byKind() && overlaps() &&
-        instruction.kind() == plan::Instruction::KERNEL && kernelCheck)
+    if (indices() && attributes() && byKind() && overlaps() && instruction.kind() == plan::Instruction::KERNEL &&
+        kernelCheck)
       problem = kernelCheck(stage, instruction);
     return problem;
   }
@@ -150,7 +150,8 @@ bool InstructionCheck::collective() {
     return fail("group is " + std::to_string(instruction.group()) + ", but the plan has " +
                 std::to_string(plan.groups_size()) + " groups");
   const plan::Group &group = plan.groups(instruction.group());
-  if (group.stages_size() > 0 && std::find(group.stages().begin(), group.stages().end(), stage.stage()) == group.stages().end())
+  if (group.stages_size() > 0 &&
+      std::find(group.stages().begin(), group.stages().end(), stage.stage()) == group.stages().end())
     return fail("stage " + std::to_string(stage.stage()) + " is not a member of group " +
                 std::to_string(instruction.group()));
   if (input(0).dtype() != output(0).dtype())
@@ -186,8 +187,8 @@ bool InstructionCheck::collectiveShape(int64_t size) {
                join(instruction.dim2());
   if (!possible || shapeOf(output(0)) == expected)
     return possible;
-  return fail("output is " + tensorText(output(0)) + ", expected " + tensorText(output(0).dtype(), expected) + " from input " +
-              tensorText(input(0)) + " over " + std::to_string(size) + " ranks");
+  return fail("output is " + tensorText(output(0)) + ", expected " + tensorText(output(0).dtype(), expected) +
+              " from input " + tensorText(input(0)) + " over " + std::to_string(size) + " ranks");
 }
 
 bool InstructionCheck::message() {
@@ -205,7 +206,8 @@ bool InstructionCheck::message() {
   const plan::Buffer &buffer = sends ? input(0) : output(0);
   Shape carried(channel.shape().begin(), channel.shape().end());
   if (buffer.dtype() != channel.dtype() || shapeOf(buffer) != carried)
-    return fail("buffer is " + tensorText(buffer) + ", but " + name + " carries " + tensorText(channel.dtype(), carried));
+    return fail("buffer is " + tensorText(buffer) + ", but " + name + " carries " +
+                tensorText(channel.dtype(), carried));
   return true;
 }
 

@@ -79,7 +79,8 @@ void StageMemory::checkRegion(int index) {
     return problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + ", slot size " +
                         std::to_string(region.slot_bytes()) + " and " + std::to_string(region.slots()) + " slots");
   if (region.slots() > 1 && region.kind() != plan::Region::ACTIVATIONS)
-    problems.add(where + " has " + std::to_string(region.slots()) + " slots, but only ACTIVATIONS may have more than one");
+    problems.add(where + " has " + std::to_string(region.slots()) +
+                 " slots, but only ACTIVATIONS may have more than one");
   if (region.offset_bytes() % regionGrainBytes != 0 || region.slot_bytes() % regionGrainBytes != 0)
     problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + " and slot size " +
                  std::to_string(region.slot_bytes()) + ", both must be multiples of " +
@@ -104,9 +105,8 @@ void StageMemory::checkRegions() {
     return;
   std::vector<int> order(stage.regions_size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return stage.regions(a).offset_bytes() < stage.regions(b).offset_bytes();
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return stage.regions(a).offset_bytes() < stage.regions(b).offset_bytes(); });
   int64_t end = 0;
   int last = -1;
   for (int i : order) {
@@ -115,8 +115,8 @@ void StageMemory::checkRegions() {
     if (bytes == 0)
       continue;
     if (region.offset_bytes() < end)
-      problems.add(place + ", " + regionText(stage, i) + " starts at " + std::to_string(region.offset_bytes()) + ", within " +
-                   regionText(stage, last) + ", which ends at " + std::to_string(end));
+      problems.add(place + ", " + regionText(stage, i) + " starts at " + std::to_string(region.offset_bytes()) +
+                   ", within " + regionText(stage, last) + ", which ends at " + std::to_string(end));
     end = std::max(end, region.offset_bytes() + bytes);
     last = i;
   }
@@ -145,8 +145,8 @@ void StageMemory::checkBuffer(int index) {
                         std::to_string(*bytes) + " bytes ends beyond " + regionText(stage, buffer.region()) + " of " +
                         std::to_string(slotBytes) + " bytes");
   if (buffer.offset_bytes() % elementBytes(buffer.dtype()) != 0)
-    problems.add(where + " is at offset " + std::to_string(buffer.offset_bytes()) + ", which is not a multiple of its element size " +
-                 std::to_string(elementBytes(buffer.dtype())));
+    problems.add(where + " is at offset " + std::to_string(buffer.offset_bytes()) +
+                 ", which is not a multiple of its element size " + std::to_string(elementBytes(buffer.dtype())));
 }
 
 static bool isPersistent(plan::Region::Kind kind) {

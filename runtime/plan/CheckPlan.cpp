@@ -60,11 +60,12 @@ void tgpt::runtime::checkMesh(const plan::Plan &plan, PlanProblems &problems) {
     return;
   int64_t stages = RankGrid(plan.mesh()).stages();
   if (plan.stages_size() != stages)
-    return problems.add("the plan has " + std::to_string(plan.stages_size()) + " stage programs, but mesh axis 'pp' has size " +
-                        std::to_string(stages));
+    return problems.add("the plan has " + std::to_string(plan.stages_size()) +
+                        " stage programs, but mesh axis 'pp' has size " + std::to_string(stages));
   for (int i = 0; i < plan.stages_size(); ++i)
     if (plan.stages(i).stage() != i)
-      problems.add("stage program " + std::to_string(i) + " says it is stage " + std::to_string(plan.stages(i).stage()));
+      problems.add("stage program " + std::to_string(i) + " says it is stage " +
+                   std::to_string(plan.stages(i).stage()));
 }
 
 std::vector<std::string> tgpt::runtime::findPlanProblems(const plan::Plan &plan, const KernelCheck &kernelCheck) {

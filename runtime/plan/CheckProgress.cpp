@@ -70,8 +70,8 @@ public:
     for (size_t i = 0; i < queued.size(); ++i)
       if (queued[i] > 0)
         problems.add("channel " + std::to_string(i) + " from stage " + std::to_string(plan.channels(i).from_stage()) +
-                     " to stage " + std::to_string(plan.channels(i).to_stage()) + " holds " + std::to_string(queued[i]) +
-                     " messages at the end of the step that nobody receives");
+                     " to stage " + std::to_string(plan.channels(i).to_stage()) + " holds " +
+                     std::to_string(queued[i]) + " messages at the end of the step that nobody receives");
   }
 
 private:

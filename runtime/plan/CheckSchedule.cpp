@@ -46,8 +46,9 @@ public:
 private:
   std::string entryText(int index) const {
     const plan::ScheduleEntry &entry = stage.schedule(index);
-    return place + ", schedule entry " + std::to_string(index) + " (segment '" + stage.segments(entry.segment()).name() +
-           "', micro-batch " + std::to_string(entry.micro_batch()) + ", slot " + std::to_string(entry.slot()) + ")";
+    return place + ", schedule entry " + std::to_string(index) + " (segment '" +
+           stage.segments(entry.segment()).name() + "', micro-batch " + std::to_string(entry.micro_batch()) +
+           ", slot " + std::to_string(entry.slot()) + ")";
   }
   plan::Segment::Kind kindAt(int index) const { return stage.segments(stage.schedule(index).segment()).kind(); }
 
@@ -81,7 +82,8 @@ void StageSchedule::checkOnce(int index) {
   if (entry.micro_batch() != -1 || entry.slot() != 0)
     problems.add(entryText(index) + " runs once per step, its micro-batch must be -1 and its slot 0");
   if (kindAt(index) == plan::Segment::BEGIN && index > 0 && kindAt(index - 1) != plan::Segment::BEGIN)
-    problems.add(entryText(index) + " is a BEGIN segment, but entry " + std::to_string(index - 1) + " before it is not");
+    problems.add(entryText(index) + " is a BEGIN segment, but entry " + std::to_string(index - 1) +
+                 " before it is not");
   if (kindAt(index) == plan::Segment::UPDATE && index + 1 < stage.schedule_size() &&
       kindAt(index + 1) != plan::Segment::UPDATE)
     problems.add(entryText(index) + " is an UPDATE segment, but entry " + std::to_string(index + 1) +
@@ -101,8 +103,7 @@ void StageSchedule::checkEntry(int index) {
   if (problems.any())
     return;
   if (!runs[entry.segment()].emplace(entry.micro_batch(), index).second)
-    problems.add(entryText(index) + " repeats entry " +
-                 std::to_string(runs[entry.segment()][entry.micro_batch()]));
+    problems.add(entryText(index) + " repeats entry " + std::to_string(runs[entry.segment()][entry.micro_batch()]));
   if (kindAt(index) == plan::Segment::BEGIN || kindAt(index) == plan::Segment::UPDATE)
     return checkOnce(index);
   if (entry.micro_batch() < 0 || entry.micro_batch() >= microBatches)

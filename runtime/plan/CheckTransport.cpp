@@ -38,7 +38,8 @@ static void checkGroup(const plan::Plan &plan, int index, const RankGrid &grid, 
   for (int i = 0; i < group.stages_size(); ++i) {
     int64_t stage = group.stages(i);
     if (stage < 0 || stage >= grid.stages())
-      problems.add(where + " lists stage " + std::to_string(stage) + ", but there are " + std::to_string(grid.stages()));
+      problems.add(where + " lists stage " + std::to_string(stage) + ", but there are " +
+                   std::to_string(grid.stages()));
     if (i > 0 && group.stages(i - 1) >= stage)
       problems.add(where + " lists its stages out of order: " + std::to_string(group.stages(i - 1)) + " before " +
                    std::to_string(stage));
@@ -60,8 +61,8 @@ static void checkReceiveBuffers(const plan::Plan &plan, int index, PlanProblems 
     if (stage.regions(message.region()).kind() != plan::Region::COMMUNICATION)
       problems.add(where + " receives in buffer " + std::to_string(buffer) + " '" + message.name() +
                    "', which does not lie in a COMMUNICATION region");
-    if (message.dtype() != channel.dtype() || !std::equal(message.shape().begin(), message.shape().end(),
-                                                          channel.shape().begin(), channel.shape().end()))
+    if (message.dtype() != channel.dtype() ||
+        !std::equal(message.shape().begin(), message.shape().end(), channel.shape().begin(), channel.shape().end()))
       problems.add(where + " carries " +
                    tensorText(channel.dtype(), {channel.shape().data(), static_cast<size_t>(channel.shape_size())}) +
                    ", but its receive buffer " + std::to_string(buffer) + " is " + tensorText(message));
@@ -74,7 +75,8 @@ static void checkChannel(const plan::Plan &plan, int index, const RankGrid &grid
   for (int64_t stage : {channel.from_stage(), channel.to_stage()})
     if (stage < 0 || stage >= grid.stages())
       return problems.add(where + " joins stage " + std::to_string(channel.from_stage()) + " to stage " +
-                          std::to_string(channel.to_stage()) + ", but there are " + std::to_string(grid.stages()) + " stages");
+                          std::to_string(channel.to_stage()) + ", but there are " + std::to_string(grid.stages()) +
+                          " stages");
   if (channel.from_stage() == channel.to_stage())
     return problems.add(where + " joins stage " + std::to_string(channel.from_stage()) + " to itself");
   if (channel.depth() < 1)

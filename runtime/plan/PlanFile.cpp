@@ -15,6 +15,7 @@
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
+#include <google/protobuf/stubs/logging.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,14 +150,19 @@ plan::Plan tgpt::runtime::decodePlan(std::string_view bytes, const std::string &
     throw Error(file + (payload.size() < expected ? " is truncated: " : " has trailing bytes: ") + "its header names " +
                 std::to_string(expected) + " payload bytes, but " + std::to_string(payload.size()) + " follow");
   if (fnv1a64(payload) != littleEndianAt<uint64_t>(bytes, 24))
-    throw Error(file + " is damaged: the checksum of its " + std::to_string(expected) + " payload bytes does not match");
+    throw Error(file + " is damaged: the checksum of its " + std::to_string(expected) +
+                " payload bytes does not match");
+  // Protobuf would print its own complaint beside ours.
+  google::protobuf::LogSilencer silencer;
   plan::Plan plan;
   if (payload.size() > INT_MAX || !plan.ParseFromArray(payload.data(), static_cast<int>(payload.size())))
     throw Error(file + " is damaged: its payload is not a serialised plan");
   return plan;
 }
 
-plan::Plan tgpt::runtime::loadPlan(const std::string &path) { return decodePlan(readWholeFile(path), path); }
+plan::Plan tgpt::runtime::loadPlan(const std::string &path) {
+  return decodePlan(readWholeFile(path), path);
+}
 
 void tgpt::runtime::savePlan(const plan::Plan &plan, const std::string &path) {
   std::string bytes = encodePlan(plan);

@@ -1,0 +1,151 @@
+//===- CheckProgramTest.cpp - refusals: instructions and schedule -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each case damages one thing of a valid plan and expects the message that names
+// its place. Segments: 0 begin, 1 forward, 2 backward, 3 update.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/plan/ExpectProblem.h"
+#include "test/unit/plan/PlanBuilder.h"
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+using namespace tgpt::test;
+
+TEST(CheckPlan, InstructionOperands) {
+  expectProblem("stage 0, segment 'forward', instruction 2 (add, tiny.mlir:7:3 add): input 1 is buffer 99, but the "
+                "stage has",
+                [](plan::Plan &p) { at(p, 0, 1, 2).set_inputs(1, 99); });
+  expectProblem("output 0 is buffer 4294967295", [](plan::Plan &p) { at(p, 0, 1, 2).set_outputs(0, UINT32_MAX); });
+  expectProblem("instruction 2 (instruction kind 0", [](plan::Plan &p) { at(p, 0, 1, 2).clear_kind(); });
+  expectProblem("location is 9, but the plan has 2", [](plan::Plan &p) { at(p, 0, 1, 2).set_location(9); });
+  expectProblem("names no kernel", [](plan::Plan &p) { at(p, 0, 1, 2).clear_opcode(); });
+  expectProblem("has 0 inputs and 2 outputs, expected 0 and 1", [](plan::Plan &p) { at(p, 0, 1, 0).add_outputs(0); });
+  expectProblem("overlaps input 0 'x.part' in part", [](plan::Plan &p) {
+    bufferNamed(p, 0, "y").set_offset_bytes(bufferNamed(p, 0, "x.part").offset_bytes() + 8);
+  });
+  expectProblem("input 0 is [4] f64, expected a scalar", [](plan::Plan &p) {
+    p.mutable_stages(1)->mutable_segments(3)->mutable_instructions(1)->set_inputs(0, at(p, 1, 1, 0).outputs(0));
+  });
+}
+
+TEST(CheckPlan, Attributes) {
+  expectProblem("attribute 'value' has no value",
+                [](plan::Plan &p) { at(p, 0, 0, 0).mutable_attributes(0)->clear_value(); });
+  expectProblem("axis offset 'offset' names the unknown axis 'cp'",
+                [](plan::Plan &p) { at(p, 0, 1, 1).mutable_axis_offsets(0)->set_axes(0, "cp"); });
+  expectProblem("axis offset 'offset' overflows",
+                [](plan::Plan &p) { at(p, 0, 1, 1).mutable_axis_offsets(0)->set_stride(INT64_MAX); });
+  expectProblem("attribute 'dim' is given twice",
+                [](plan::Plan &p) { at(p, 0, 1, 1).mutable_axis_offsets(0)->set_name("dim"); });
+}
+
+TEST(CheckPlan, Collectives) {
+  expectProblem("group is 8, but the plan has 3 groups", [](plan::Plan &p) { at(p, 0, 1, 3).set_group(8); });
+  expectProblem("dim is 1, but the input has 1 dimensions", [](plan::Plan &p) { at(p, 0, 1, 3).set_dim(1); });
+  expectProblem("output is [4] f64, expected [16] f64 from input [2] f64 over 8 ranks",
+                [](plan::Plan &p) { at(p, 0, 1, 3).set_group(2); });
+  expectProblem("reduces by 'mean'", [](plan::Plan &p) { at(p, 0, 3, 0).set_opcode("mean"); });
+  expectProblem("group 0 spans axis 'ep'", [](plan::Plan &p) { p.mutable_groups(0)->set_axes(0, "ep"); });
+  expectProblem("group 0 lists stages, but 'pp' is not among its axes",
+                [](plan::Plan &p) { p.mutable_groups(0)->add_stages(0); });
+  expectProblem("group 2 lists stage 7, but there are 2", [](plan::Plan &p) { p.mutable_groups(2)->add_stages(7); });
+  expectProblem("stage 1 is not a member of group 2", [](plan::Plan &p) { p.mutable_groups(2)->add_stages(0); });
+}
+
+TEST(CheckPlan, Messages) {
+  expectProblem("channel 9 does not exist, the plan has 2", [](plan::Plan &p) { at(p, 0, 1, 4).set_channel(9); });
+  expectProblem("goes from stage 0 to stage 1, but stage 0 sends to stage 0",
+                [](plan::Plan &p) { at(p, 0, 1, 4).set_peer_stage(0); });
+  expectProblem("goes from stage 1 to stage 0, but stage 0 sends to stage 1",
+                [](plan::Plan &p) { at(p, 0, 1, 4).set_channel(1); });
+  expectProblem("buffer is [2] f64, but channel 0 carries [4] f64",
+                [](plan::Plan &p) { at(p, 0, 1, 4).set_inputs(0, at(p, 0, 1, 2).outputs(0)); });
+  expectProblem("channel 0 has depth 5, but 2 receive buffers",
+                [](plan::Plan &p) { p.mutable_channels(0)->set_depth(5); });
+  expectProblem("channel 0 joins stage 0 to itself", [](plan::Plan &p) { p.mutable_channels(0)->set_to_stage(0); });
+  expectProblem("channel 0 joins stage 0 to stage 5", [](plan::Plan &p) { p.mutable_channels(0)->set_to_stage(5); });
+  expectProblem("message buffer overlaps", [](plan::Plan &p) {
+    bufferNamed(p, 1, "channel0.message1").set_offset_bytes(bufferNamed(p, 1, "channel0.message0").offset_bytes());
+  });
+  expectProblem("does not lie in a COMMUNICATION region",
+                [](plan::Plan &p) { bufferNamed(p, 1, "channel0.message1").set_region(plan::Region::SCRATCH - 1); });
+  expectProblem("holds messages twice",
+                [](plan::Plan &p) { p.mutable_channels(0)->set_receive_buffers(1, p.channels(0).receive_buffers(0)); });
+}
+
+TEST(CheckPlan, KernelsAreJudgedByTheCallback) {
+  std::vector<std::string> problems =
+      findPlanProblems(tinyPipeline(), [](const plan::StageProgram &, const plan::Instruction &instruction) {
+        return instruction.opcode() == "add" ? "unknown kernel 'add'" : "";
+      });
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0], "stage 0, segment 'forward', instruction 2 (add, tiny.mlir:7:3 add): unknown kernel 'add'");
+}
+
+static plan::ScheduleEntry &entry(plan::Plan &plan, int stage, int index) {
+  return *plan.mutable_stages(stage)->mutable_schedule(index);
+}
+
+// Stage 0 runs: begin F0 F1 B0 F2 B1 B2 update.
+TEST(CheckPlan, Schedule) {
+  expectProblem("stage 0, schedule entry 1 runs segment 9, but the stage has 4 segments",
+                [](plan::Plan &p) { entry(p, 0, 1).set_segment(9); });
+  expectProblem("schedule entry 2 (segment 'forward', micro-batch 0, slot 1) repeats entry 1",
+                [](plan::Plan &p) { entry(p, 0, 2).set_micro_batch(0); });
+  expectProblem("the step has 3 micro-batches", [](plan::Plan &p) { entry(p, 0, 2).set_micro_batch(3); });
+  expectProblem("the stage has 2 activation slots", [](plan::Plan &p) { entry(p, 0, 2).set_slot(2); });
+  expectProblem("segment 'forward' is scheduled 3 times per step, expected 4",
+                [](plan::Plan &p) { p.mutable_training()->set_micro_batches(4); });
+  expectProblem("is a BEGIN segment, but entry 0 before it is not",
+                [](plan::Plan &p) { p.mutable_stages(0)->mutable_schedule()->SwapElements(0, 1); });
+  expectProblem("is an UPDATE segment, but entry 7 after it is not",
+                [](plan::Plan &p) { p.mutable_stages(0)->mutable_schedule()->SwapElements(6, 7); });
+  expectProblem("its micro-batch must be -1 and its slot 0", [](plan::Plan &p) { entry(p, 0, 0).set_micro_batch(0); });
+  expectProblem("comes before its forward, entry 2", [](plan::Plan &p) {
+    p.mutable_stages(0)->mutable_schedule()->SwapElements(1, 3), entry(p, 0, 2).set_micro_batch(0),
+        entry(p, 0, 3).set_micro_batch(1);
+  });
+  expectProblem("reads another slot than its forward wrote, slot 0 in entry 1",
+                [](plan::Plan &p) { entry(p, 0, 3).set_slot(1); });
+  expectProblem("takes the slot while micro-batch 0 is in flight in it until entry 3", [](plan::Plan &p) {
+    entry(p, 0, 2).set_slot(0);
+    entry(p, 0, 5).set_slot(0);
+  });
+}
+
+TEST(CheckPlan, DeadlockNamesTheStuckInstructions) {
+  // Stage 0 wants the answer before it sends the question.
+  expectProblem("no stage can advance: stage 0, segment 'forward', instruction 0 (recv) for micro-batch 0 waits for a "
+                "message on channel 1; stage 1, segment 'forward', instruction 0 (recv) for micro-batch 0 waits for a "
+                "message on channel 0",
+                [](plan::Plan &p) {
+                  plan::Instruction question = at(p, 0, 1, 0);
+                  at(p, 0, 1, 0) = at(p, 0, 2, 0);
+                  at(p, 0, 2, 0) = question;
+                });
+  // A channel too shallow for two messages in a row.
+  expectProblem("waits for room in channel 0", [](plan::Plan &p) {
+    plan::Segment &forward = *p.mutable_stages(0)->mutable_segments(1);
+    *forward.add_instructions() = forward.instructions(4);
+  });
+}
+
+TEST(CheckPlan, MessagesLeftOverAreRefused) {
+  expectProblem("channel 0 from stage 0 to stage 1 holds 1 messages at the end of the step that nobody receives",
+                [](plan::Plan &p) {
+                  plan::Segment &update = *p.mutable_stages(0)->mutable_segments(3);
+                  *update.add_instructions() = at(p, 0, 1, 4);
+                });
+}
+
+TEST(CheckPlan, CollectivesAcrossStagesMustMatch) {
+  expectProblem("collectives of group 2 do not match", [](plan::Plan &p) { at(p, 1, 3, 3).set_opcode("max"); });
+  expectProblem("waits for the other stages of group 2; stage 1 is at the end of its step", [](plan::Plan &p) {
+    p.mutable_stages(1)->mutable_segments(3)->mutable_instructions()->DeleteSubrange(3, 1);
+  });
+}
