@@ -90,7 +90,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       }]>,
     InterfaceMethod<[{
       Attributes that say where in the global tensor this rank's shard begins:
-      along `dim` of operand `operand`.
+      along `dim` of an operand or result.
     }], "::llvm::SmallVector<::tgpt::ShardOffset>", "getShardOffsets", (ins), "", [{
         return {};
       }]>,

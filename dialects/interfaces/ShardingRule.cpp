@@ -63,11 +63,24 @@ bool ShardingRule::isReduction(char factor) const {
   return true;
 }
 
+bool ShardingRule::isReducedIn(char factor, llvm::StringRef resultGroup) const {
+  if (resultGroup.contains(factor))
+    return false;
+  for (const std::string &group : operands)
+    if (group.find(factor) != std::string::npos)
+      return true;
+  return false;
+}
+
 int64_t ShardingRule::unitElements(char factor) const {
   for (const Granularity &granularity : granularities)
     if (granularity.factor == factor)
       return granularity.unitElements;
   return 1;
+}
+
+int64_t ShardingRule::unitElements(char factor, llvm::StringRef group) const {
+  return group.ends_with(llvm::StringRef(&factor, 1)) ? unitElements(factor) : 1;
 }
 
 std::string tgpt::leadingFactors(int64_t count) {

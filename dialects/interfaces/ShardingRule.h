@@ -10,8 +10,8 @@
 // n and k, the result b, s, n.
 //
 //   - a factor in operands and results may be sharded: all its dims together;
-//   - a factor in operands only is a reduction: sharding it leaves every result
-//     a partial value over those axes;
+//   - a factor of the operands that a result lacks is reduced in it: sharding the
+//     factor leaves that result a partial value over those axes;
 //   - a blocked factor must not be sharded.
 //
 //===----------------------------------------------------------------------===//
@@ -28,12 +28,15 @@ struct ShardingRule {
   /// How partial operands pass through the op.
   enum class Linearity {
     None, ///< operands must not be partial
-    Joint ///< linear in all operands together (add): all partial over the same axes, so is the result
+    Joint ///< linear in all operands together (add): all partial over the same axes, so is the result;
+          ///< without operands (a fill of 0) the result may be partial over any axes
   };
   enum class Reduction { Sum, Max };
 
   /// A factor whose dims are made of equal units that must stay whole: a dim of
-  /// `n` elements has n / unit shards at most (heads of head_dim elements).
+  /// `n` elements has n / unit shards at most (heads of head_dim elements). So it is
+  /// where the factor is a group's last letter; elsewhere its dim has one entry a
+  /// unit (a log-sum-exp a head).
   struct Granularity {
     char factor;
     int64_t unitElements;
@@ -62,7 +65,12 @@ struct ShardingRule {
   bool isBlocked(char factor) const { return blocked.find(factor) != std::string::npos; }
   /// True when `factor` is in some operand but in no result.
   bool isReduction(char factor) const;
+  /// True when `factor` is in some operand but not in `resultGroup`: sharding it
+  /// leaves that result partial.
+  bool isReducedIn(char factor, llvm::StringRef resultGroup) const;
   int64_t unitElements(char factor) const;
+  /// Elements that must stay together in the dim of `group` that is `factor`.
+  int64_t unitElements(char factor, llvm::StringRef group) const;
 };
 
 /// Letters for `count` leading dims: "abc...", disjoint from the upper-case

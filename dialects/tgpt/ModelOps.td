@@ -9,12 +9,13 @@
 
 include "dialects/tgpt/TgptDialect.td"
 
-class Tgpt_ForwardFormat<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = []>
-    : Tgpt_ForwardOp<mnemonic, traits, kernelMethods> {
+class Tgpt_ForwardFormat<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = [],
+                         list<string> costMethods = ["getFlops"]>
+    : Tgpt_ForwardOp<mnemonic, traits, kernelMethods, costMethods> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [], ["getShardOffsets"]> {
+def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [], ["getShardOffsets"], ["getFlops", "getBytesRead"]> {
   let summary = "look up a row of the table for each token";
   let description = [{
     `y[b,s,:] = table[ids[b,s],:]`. Rule `bs,vd->bsd`: with the vocabulary sharded a

@@ -19,6 +19,9 @@ def Tgpt_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
   let genSpecializedAttr = 0;
 }
 
+// The mnemonic is what bytecode and the generic form print: `#tgpt<state_role gradient>`.
+def Tgpt_StateRoleAttr : EnumAttr<TgptDialect, Tgpt_StateRole, "state_role">;
+
 def Tgpt_InitAttr : AttrDef<TgptDialect, "Init"> {
   let mnemonic = "init";
   let summary = "how the values of a parameter start";
@@ -60,7 +63,7 @@ def Tgpt_ParameterOp : Tgpt_Op<"parameter", [Symbol]> {
   let hasVerifier = 1;
 }
 
-def Tgpt_StateOp : Tgpt_Op<"state", [Symbol]> {
+def Tgpt_StateOp : Tgpt_Op<"state", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "declare a tensor that outlives a micro-batch: gradient, moment, master copy or metric";
   let description = [{
     Starts as zeros; a master copy starts as its parameter in full precision. A
@@ -76,7 +79,7 @@ def Tgpt_StateOp : Tgpt_Op<"state", [Symbol]> {
     - C1: `of` names a parameter of the same global shape; a metric has none.
     - C2: the element type is f64 or f32.
   }];
-  let arguments = (ins EnumAttr<TgptDialect, Tgpt_StateRole, "">:$role, SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
+  let arguments = (ins Tgpt_StateRoleAttr:$role, SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
                        OptionalAttr<FlatSymbolRefAttr>:$parameter, UnitAttr:$transient);
   let assemblyFormat = "$role $sym_name (`of` $parameter^)? `:` $type attr-dict";
   let hasVerifier = 1;
@@ -113,7 +116,7 @@ def Tgpt_WriteOp : Tgpt_Op<"write", [DeclareOpInterfaceMethods<SymbolUserOpInter
 }
 
 def Tgpt_AccumulateOp : Tgpt_Op<"accumulate", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops", "getBytesWritten"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops", "getBytesRead", "getBytesWritten"]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "add to a state";
   let description = [{
     ```mlir

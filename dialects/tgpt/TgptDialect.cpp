@@ -22,7 +22,9 @@ static ParseResult parseCount(OpAsmParser &parser, IntegerAttr &count) {
   return success();
 }
 
-static void printCount(OpAsmPrinter &printer, Operation *, IntegerAttr count) { printer << count.getInt(); }
+static void printCount(OpAsmPrinter &printer, Operation *, IntegerAttr count) {
+  printer << count.getInt();
+}
 
 #include "dialects/tgpt/TgptDialect.cpp.inc"
 #include "dialects/tgpt/TgptEnums.cpp.inc"

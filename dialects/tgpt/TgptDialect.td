@@ -34,21 +34,24 @@ class Tgpt_Op<string mnemonic, list<Trait> traits = []> : Op<TgptDialect, mnemon
 def Tgpt_Float : AnyTypeOf<[F64, F32, BF16], "f64, f32 or bf16">;
 def Tgpt_Tensor : RankedTensorOf<[F64, F32, BF16]>;
 def Tgpt_AccTensor : RankedTensorOf<[F64, F32]>;
-def Tgpt_Scalar : RankedTensorOf<[F64, F32]>;
-def Tgpt_TokenTensor : RankedTensorOf<[I32]>;
+def Tgpt_Scalar : RankedTensorOf<[F64, F32], [HasAnyRankOfPred<[0]>], "scalar: tensor of rank 0">;
+def Tgpt_TokenTensor : RankedTensorOf<[I32], [HasAnyRankOfPred<[2]>], "token tensor [batch, sequence]">;
 
 // An op that computes: it knows its rule, its cost and its kernel.
-class Tgpt_ComputeOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = []>
+class Tgpt_ComputeOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = [],
+                     list<string> costMethods = ["getFlops"]>
     : Tgpt_Op<mnemonic, !listconcat([Pure,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>,
-        DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+        DeclareOpInterfaceMethods<CostOpInterface, costMethods>,
         DeclareOpInterfaceMethods<KernelOpInterface, kernelMethods>], traits)> {
   let hasVerifier = 1;
 }
 
 // ... and of which the backward can be built.
-class Tgpt_ForwardOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = []>
+class Tgpt_ForwardOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = [],
+                     list<string> costMethods = ["getFlops"]>
     : Tgpt_ComputeOp<mnemonic, !listconcat([
-        DeclareOpInterfaceMethods<DifferentiableOpInterface, ["buildBackward", "getSavedForBackward"]>], traits), kernelMethods>;
+        DeclareOpInterfaceMethods<DifferentiableOpInterface, ["buildBackward", "getSavedForBackward"]>], traits), kernelMethods,
+        costMethods>;
 
 #endif // TGPT_DIALECTS_TGPT_TGPTDIALECT_TD

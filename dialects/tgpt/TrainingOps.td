@@ -56,8 +56,8 @@ def Tgpt_SumSquaresOp : Tgpt_TrainingOp<"sum_squares"> {
 def Tgpt_AddNOp : Tgpt_TrainingOp<"add_n", [], ["getInPlaceOperand"]> {
   let summary = "sum of equal-shaped values, in operand order";
   let description = [{ Linear in all operands together. }];
-  let arguments = (ins Variadic<Tgpt_AccTensor>:$inputs);
-  let results = (outs Tgpt_AccTensor:$output);
+  let arguments = (ins Variadic<Tgpt_Tensor>:$inputs);
+  let results = (outs Tgpt_Tensor:$output);
   let hasCanonicalizer = 1;
 }
 

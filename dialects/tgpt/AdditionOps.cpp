@@ -1,0 +1,179 @@
+//===- AdditionOps.cpp - add, add_n and sum_leading ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The ops that are linear in all their operands together: partial operands give a
+// partial result, so a reduction over ranks may wait until after them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tgpt/Backward.h"
+#include "dialects/tgpt/Constraint.h"
+#include "dialects/tgpt/OpCost.h"
+#include "dialects/tgpt/Tgpt.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+// The shape of `tail` is the trailing dims of `whole`.
+static bool isTrailing(Operation *op, const NamedTensor &tail, const NamedTensor &whole) {
+  Constraint c1(op, "C1");
+  if (!c1.hasRankAtLeast(whole, tail.rank()))
+    return false;
+  int64_t skipped = whole.rank() - tail.rank();
+  for (int64_t dim = 0; dim < tail.rank(); ++dim)
+    if (!c1.sameDim(tail, dim, whole, skipped + dim))
+      return false;
+  return true;
+}
+
+static std::string trailingFactors(RankedTensorType tail, RankedTensorType whole) {
+  return leadingFactors(whole.getRank()).substr(whole.getRank() - tail.getRank());
+}
+
+//===----------------------------------------------------------------------===//
+// add
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddOp::verify() {
+  NamedTensor lhs("lhs", getLhs()), rhs("rhs", getRhs()), output("output", getOutput());
+  Constraint c2(*this, "C2"), c3(*this, "C3");
+  return success(isTrailing(*this, rhs, lhs) && c2.sameShape(output, lhs) && c3.sameElementType(rhs, lhs) &&
+                 c3.sameElementType(output, lhs));
+}
+
+ShardingRule AddOp::getShardingRule() {
+  ShardingRule rule;
+  std::string all = leadingFactors(getLhs().getType().getRank());
+  rule.operands = {all, trailingFactors(getRhs().getType(), getLhs().getType())};
+  rule.results = {all};
+  return rule.joint();
+}
+
+int64_t AddOp::getFlops() {
+  return elementsOf(getOutput());
+}
+
+std::optional<unsigned> AddOp::getInPlaceOperand(unsigned) {
+  return 0;
+}
+
+LogicalResult AddOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
+  Value outputGrad = gradients.of(getOutput());
+  addGradient(builder, gradients, getLhs(), outputGrad);
+  if (!gradients.isWanted(getRhs()))
+    return success();
+  bool isBroadcast = getRhs().getType().getRank() < getLhs().getType().getRank();
+  addGradient(builder, gradients, getRhs(),
+              isBroadcast
+                  ? SumLeadingOp::create(builder, getLoc(), weightGradientType(getRhs()), outputGrad).getOutput()
+                  : outputGrad);
+  return success();
+}
+
+SmallVector<Value> AddOp::getSavedForBackward() {
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// sum_leading
+//===----------------------------------------------------------------------===//
+
+LogicalResult SumLeadingOp::verify() {
+  NamedTensor input("input", getInput()), output("output", getOutput());
+  return success(isTrailing(*this, output, input) && Constraint(*this, "C2").accumulates(output, input));
+}
+
+ShardingRule SumLeadingOp::getShardingRule() {
+  ShardingRule rule;
+  rule.operands = {leadingFactors(getInput().getType().getRank())};
+  rule.results = {trailingFactors(getOutput().getType(), getInput().getType())};
+  return rule.joint();
+}
+
+int64_t SumLeadingOp::getFlops() {
+  return elementsOf(getInput());
+}
+
+bool SumLeadingOp::canAccumulate(unsigned) {
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// add_n
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddNOp::verify() {
+  Constraint c1(*this, "C1"), c2(*this, "C2");
+  if (!c1.holds(!getInputs().empty(), "has 0 operands, expected at least 1"))
+    return failure();
+  NamedTensor output("output", getOutput());
+  for (Value value : getInputs()) {
+    NamedTensor input("input", value);
+    if (!c2.sameShape(input, output) || !c2.sameElementType(input, output))
+      return failure();
+  }
+  return success();
+}
+
+ShardingRule AddNOp::getShardingRule() {
+  ShardingRule rule;
+  std::string all = leadingFactors(getOutput().getType().getRank());
+  rule.operands.assign(getInputs().size(), all);
+  rule.results = {all};
+  return rule.joint();
+}
+
+int64_t AddNOp::getFlops() {
+  return (int64_t(getInputs().size()) - 1) * elementsOf(getOutput());
+}
+
+std::optional<unsigned> AddNOp::getInPlaceOperand(unsigned) {
+  return 0;
+}
+
+namespace {
+
+/// add_n(x) -> x
+struct ForwardSingleOperand : OpRewritePattern<AddNOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AddNOp op, PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1)
+      return rewriter.notifyMatchFailure(op, "has more than one operand");
+    if (op.getInputs().front().getType() != op.getOutput().getType())
+      return rewriter.notifyMatchFailure(op, "operand and result differ in type");
+    rewriter.replaceOp(op, op.getInputs().front());
+    return success();
+  }
+};
+
+/// add_n(add_n(x, y), z) -> add_n(x, y, z), where the inner sum has no other use.
+struct FlattenNestedSum : OpRewritePattern<AddNOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AddNOp op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> addends;
+    for (Value input : op.getInputs()) {
+      auto inner = input.getDefiningOp<AddNOp>();
+      if (inner && input.hasOneUse() && inner->getBlock() == op->getBlock())
+        llvm::append_range(addends, inner.getInputs());
+      else
+        addends.push_back(input);
+    }
+    if (addends == SmallVector<Value>(op.getInputs()))
+      return rewriter.notifyMatchFailure(op, "no operand is a sum with this one use");
+    rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(addends); });
+    return success();
+  }
+};
+
+} // namespace
+
+void AddNOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ForwardSingleOperand, FlattenNestedSum>(context);
+}

@@ -1,0 +1,196 @@
+//===- AttentionOps.cpp - rope, attention and their gradients ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Heads lie side by side in the last dim: h query heads of c = head_dim elements,
+// g KV heads. A shard of that dim holds whole heads; since query head i reads KV
+// head i / (h/g), equal shares of both hold what belongs together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tgpt/Backward.h"
+#include "dialects/tgpt/Constraint.h"
+#include "dialects/tgpt/OpCost.h"
+#include "dialects/tgpt/Tgpt.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tgpt;
+
+// Rank 3 with whole heads in the last dim.
+static bool holdsHeads(Operation *op, StringRef label, const NamedTensor &tensor, int64_t headDim) {
+  return Constraint(op, "C1").hasRank(tensor, 3) && Constraint(op, label).isMultiple(tensor, 2, headDim, "head_dim");
+}
+
+//===----------------------------------------------------------------------===//
+// rope
+//===----------------------------------------------------------------------===//
+
+LogicalResult RopeOp::verify() {
+  NamedTensor input("input", getInput()), output("output", getOutput());
+  int64_t headDim = getHeadDim();
+  return success(Constraint(*this, "C2")
+                     .holds(headDim >= 2 && headDim % 2 == 0,
+                            "head_dim is " + Twine(headDim) + ", expected an even number of at least 2") &&
+                 holdsHeads(*this, "C2", input, headDim) && Constraint(*this, "C3").sameShape(output, input) &&
+                 Constraint(*this, "C3").sameElementType(output, input) &&
+                 Constraint(*this, "C4")
+                     .isNumber(
+                         "theta", getTheta(), [](double theta) { return theta > 0 && std::isfinite(theta); },
+                         "a finite number above 0"));
+}
+
+ShardingRule RopeOp::getShardingRule() {
+  return ShardingRule::parse("abH->abH").block("b").granular('H', getHeadDim(), "head");
+}
+
+// Four products and two sums a pair.
+int64_t RopeOp::getFlops() {
+  return 3 * elementsOf(getInput());
+}
+
+LogicalResult RopeOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
+  if (!gradients.isWanted(getInput()))
+    return success();
+  Value inputGrad = RopeOp::create(builder, getLoc(), getInput().getType(), gradients.of(getOutput()), getHeadDimAttr(),
+                                   getThetaAttr(), builder.getBoolAttr(!getInverse()));
+  addGradient(builder, gradients, getInput(), inputGrad);
+  return success();
+}
+
+SmallVector<Value> RopeOp::getSavedForBackward() {
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What attention and its gradient have in common.
+struct AttentionShapes {
+  NamedTensor query, key, value, output, lse;
+  int64_t headDim;
+  bool causal;
+
+  /// Query rows times key columns that the mask lets through, of all heads.
+  int64_t pairs() const {
+    if (!query.type.hasStaticShape())
+      return 0;
+    int64_t batch = query.type.getDimSize(0), sequence = query.type.getDimSize(1);
+    int64_t heads = query.type.getDimSize(2) / headDim;
+    return batch * heads * (causal ? sequence * (sequence + 1) / 2 : sequence * sequence);
+  }
+};
+} // namespace
+
+template <typename AttentionLike> static AttentionShapes shapesOf(AttentionLike op) {
+  return {NamedTensor("query", op.getQuery()),
+          NamedTensor("key", op.getKey()),
+          NamedTensor("value", op.getValue()),
+          NamedTensor("output", op.getOutput()),
+          NamedTensor("lse", op.getLse()),
+          int64_t(op.getHeadDim()),
+          op.getCausal()};
+}
+
+// Query heads are shared out evenly among the KV heads.
+static bool hasEvenGroups(Operation *op, const AttentionShapes &shapes) {
+  int64_t queryWidth = shapes.query.type.getDimSize(2), keyWidth = shapes.key.type.getDimSize(2);
+  if (ShapedType::isDynamic(queryWidth) || ShapedType::isDynamic(keyWidth))
+    return true;
+  int64_t queryHeads = queryWidth / shapes.headDim, keyHeads = keyWidth / shapes.headDim;
+  return Constraint(op, "C3").holds(keyHeads > 0 && queryHeads % keyHeads == 0, "query has " + Twine(queryHeads) +
+                                                                                    " heads, not a multiple of the " +
+                                                                                    Twine(keyHeads) + " of key");
+}
+
+// lse is [batch, heads, sequence].
+static bool hasRowStatistics(Operation *op, const AttentionShapes &shapes) {
+  Constraint c4(op, "C4");
+  if (!Constraint(op, "C1").hasRank(shapes.lse, 3) || !c4.sameDim(shapes.lse, 0, shapes.query, 0) ||
+      !c4.sameDim(shapes.lse, 2, shapes.query, 1))
+    return false;
+  int64_t heads = shapes.lse.type.getDimSize(1), width = shapes.query.type.getDimSize(2);
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(width))
+    return true;
+  return c4.holds(heads == width / shapes.headDim,
+                  "lse dim 1 is " + Twine(heads) + " but query has " + Twine(width / shapes.headDim) + " heads");
+}
+
+static LogicalResult verifyAttention(Operation *op, const AttentionShapes &shapes, const APFloat &scale) {
+  Constraint c2(op, "C2"), c4(op, "C4"), c5(op, "C5");
+  if (!c2.holds(shapes.headDim >= 1, "head_dim is " + Twine(shapes.headDim) + ", expected at least 1"))
+    return failure();
+  for (const NamedTensor *tensor : {&shapes.query, &shapes.key, &shapes.value})
+    if (!holdsHeads(op, "C2", *tensor, shapes.headDim) || !c4.sameLeadingDims(*tensor, shapes.query, 2) ||
+        !c5.sameElementType(*tensor, shapes.query))
+      return failure();
+  return success(c4.sameShape(shapes.value, shapes.key) && hasEvenGroups(op, shapes) &&
+                 c4.sameShape(shapes.output, shapes.query) && c5.sameElementType(shapes.output, shapes.query) &&
+                 hasRowStatistics(op, shapes) && c5.accumulates(shapes.lse, shapes.query) &&
+                 Constraint(op, "C6").isNumber(
+                     "scale", scale, [](double value) { return std::isfinite(value); }, "a finite number"));
+}
+
+LogicalResult AttentionOp::verify() {
+  return verifyAttention(*this, shapesOf(*this), getScale());
+}
+
+ShardingRule AttentionOp::getShardingRule() {
+  return ShardingRule::parse("abH,abH,abH->abH,aHb").block("b").granular('H', getHeadDim(), "head");
+}
+
+// A pair: q k (2c), scale, maximum, difference, exponential, sum, p v (2c). An
+// output element: the division by the sum.
+int64_t AttentionOp::getFlops() {
+  return shapesOf(*this).pairs() * (4 * int64_t(getHeadDim()) + 5) + elementsOf(getOutput());
+}
+
+LogicalResult AttentionOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
+  if (failed(expectNoGradient(*this, gradients, getLse(), "lse")))
+    return failure();
+  if (!gradients.isWanted(getQuery()) && !gradients.isWanted(getKey()) && !gradients.isWanted(getValue()))
+    return success();
+  auto grad = AttentionGradOp::create(builder, getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
+                                      gradients.of(getOutput()), getQuery(), getKey(), getValue(), getOutput(),
+                                      getLse(), getHeadDimAttr(), getScaleAttr(), getCausalAttr());
+  addGradient(builder, gradients, getQuery(), grad.getQueryGrad());
+  addGradient(builder, gradients, getKey(), grad.getKeyGrad());
+  addGradient(builder, gradients, getValue(), grad.getValueGrad());
+  return success();
+}
+
+SmallVector<Value> AttentionOp::getSavedForBackward() {
+  return {getQuery(), getKey(), getValue(), getOutput(), getLse()};
+}
+
+//===----------------------------------------------------------------------===//
+// attention_grad
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionGradOp::verify() {
+  AttentionShapes shapes = shapesOf(*this);
+  if (failed(verifyAttention(*this, shapes, getScale())))
+    return failure();
+  NamedTensor outputGrad("output_grad", getOutputGrad()), queryGrad("query_grad", getQueryGrad());
+  NamedTensor keyGrad("key_grad", getKeyGrad()), valueGrad("value_grad", getValueGrad());
+  Constraint c4(*this, "C4"), c5(*this, "C5");
+  return success(c4.sameShape(outputGrad, shapes.output) && c5.sameElementType(outputGrad, shapes.query) &&
+                 c4.sameShape(queryGrad, shapes.query) && c5.sameElementType(queryGrad, shapes.query) &&
+                 c4.sameShape(keyGrad, shapes.key) && c5.sameElementType(keyGrad, shapes.query) &&
+                 c4.sameShape(valueGrad, shapes.value) && c5.sameElementType(valueGrad, shapes.query));
+}
+
+ShardingRule AttentionGradOp::getShardingRule() {
+  return ShardingRule::parse("abH,abH,abH,abH,abH,aHb->abH,abH,abH").block("b").granular('H', getHeadDim(), "head");
+}
+
+// A pair: q k, do v, dq, dk, dv (10c); scale, difference, exponential of the
+// recomputed probability and three for its gradient. An element: do o (2).
+int64_t AttentionGradOp::getFlops() {
+  return shapesOf(*this).pairs() * (10 * int64_t(getHeadDim()) + 6) + 2 * elementsOf(getOutput());
+}

@@ -1,0 +1,174 @@
+//===- NormOps.cpp - rms_norm, layer_norm and their gradients ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows of d elements. With g = dy w and xhat the normalised row:
+//
+//   rms_norm     y = xhat w          dx = rstd (g - xhat mean(g xhat))
+//   layer_norm   y = xhat w + bias   dx = rstd (g - mean(g) - xhat mean(g xhat))
+//   both         dw = sum over rows of dy xhat;  layer_norm: dbias = sum of dy
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tgpt/Backward.h"
+#include "dialects/tgpt/Constraint.h"
+#include "dialects/tgpt/OpCost.h"
+#include "dialects/tgpt/Tgpt.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+// A vector of one value per feature: weight, bias or the gradient of one.
+static bool isFeatureVector(Operation *op, const NamedTensor &vector, const NamedTensor &input) {
+  return Constraint(op, "C1").hasRank(vector, 1) && Constraint(op, "C2").sameDim(vector, 0, input, input.rank() - 1);
+}
+
+// A statistic of one value per row.
+static bool isRowStatistic(Operation *op, const NamedTensor &statistic, const NamedTensor &input) {
+  return Constraint(op, "C1").hasRank(statistic, input.rank() - 1) &&
+         Constraint(op, "C2").sameLeadingDims(statistic, input, statistic.rank()) &&
+         Constraint(op, "C3").accumulates(statistic, input);
+}
+
+// A tensor of the input's very shape and element type.
+static bool isLikeInput(Operation *op, const NamedTensor &tensor, const NamedTensor &input) {
+  return Constraint(op, "C2").sameShape(tensor, input) && Constraint(op, "C3").sameElementType(tensor, input);
+}
+
+//===----------------------------------------------------------------------===//
+// rms_norm
+//===----------------------------------------------------------------------===//
+
+LogicalResult RmsNormOp::verify() {
+  NamedTensor input("input", getInput()), weight("weight", getWeight());
+  NamedTensor output("output", getOutput()), rstd("rstd", getRstd());
+  return success(Constraint(*this, "C1").hasRankAtLeast(input, 1) && isFeatureVector(*this, weight, input) &&
+                 Constraint(*this, "C3").sameElementType(weight, input) && isLikeInput(*this, output, input) &&
+                 isRowStatistic(*this, rstd, input) && Constraint(*this, "C4").isNotNegative("epsilon", getEpsilon()));
+}
+
+ShardingRule RmsNormOp::getShardingRule() {
+  std::string rows = leadingFactors(getInput().getType().getRank() - 1);
+  return ShardingRule::parse(rows + "D,D->" + rows + "D," + rows).block("D");
+}
+
+// A square-sum (2) and two products an element; mean, epsilon, root and inverse a row.
+int64_t RmsNormOp::getFlops() {
+  return 4 * elementsOf(getInput()) + 4 * rowsOf(getInput());
+}
+
+LogicalResult RmsNormOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
+  if (failed(expectNoGradient(*this, gradients, getRstd(), "rstd")))
+    return failure();
+  if (!gradients.isWanted(getInput()) && !gradients.isWanted(getWeight()))
+    return success();
+  auto grad = RmsNormGradOp::create(builder, getLoc(), getInput().getType(), weightGradientType(getWeight()),
+                                    gradients.of(getOutput()), getInput(), getWeight(), getRstd());
+  addGradient(builder, gradients, getInput(), grad.getInputGrad());
+  addGradient(builder, gradients, getWeight(), grad.getWeightGrad());
+  return success();
+}
+
+SmallVector<Value> RmsNormOp::getSavedForBackward() {
+  return {getInput(), getWeight(), getRstd()};
+}
+
+LogicalResult RmsNormGradOp::verify() {
+  NamedTensor outputGrad("output_grad", getOutputGrad()), input("input", getInput()), weight("weight", getWeight());
+  NamedTensor rstd("rstd", getRstd()), inputGrad("input_grad", getInputGrad());
+  NamedTensor weightGrad("weight_grad", getWeightGrad());
+  Constraint c3(*this, "C3");
+  return success(Constraint(*this, "C1").hasRankAtLeast(input, 1) && isFeatureVector(*this, weight, input) &&
+                 c3.sameElementType(weight, input) && isLikeInput(*this, outputGrad, input) &&
+                 isRowStatistic(*this, rstd, input) && isLikeInput(*this, inputGrad, input) &&
+                 isFeatureVector(*this, weightGrad, input) && c3.accumulates(weightGrad, input));
+}
+
+ShardingRule RmsNormGradOp::getShardingRule() {
+  std::string rows = leadingFactors(getInput().getType().getRank() - 1), row = rows + "D";
+  return ShardingRule::parse(row + "," + row + ",D," + rows + "->" + row + ",D").block("D");
+}
+
+// xhat, g (2), mean(g xhat) (2), dx (3), dw (2) an element; one division a row.
+int64_t RmsNormGradOp::getFlops() {
+  return 9 * elementsOf(getInput()) + rowsOf(getInput());
+}
+
+bool RmsNormGradOp::canAccumulate(unsigned i) {
+  return i == 1;
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerNormOp::verify() {
+  NamedTensor input("input", getInput()), weight("weight", getWeight()), bias("bias", getBias());
+  NamedTensor output("output", getOutput()), mean("mean", getMean()), rstd("rstd", getRstd());
+  Constraint c3(*this, "C3");
+  return success(Constraint(*this, "C1").hasRankAtLeast(input, 1) && isFeatureVector(*this, weight, input) &&
+                 c3.sameElementType(weight, input) && isFeatureVector(*this, bias, input) &&
+                 c3.sameElementType(bias, input) && isLikeInput(*this, output, input) &&
+                 isRowStatistic(*this, mean, input) && isRowStatistic(*this, rstd, input) &&
+                 Constraint(*this, "C4").isNotNegative("epsilon", getEpsilon()));
+}
+
+ShardingRule LayerNormOp::getShardingRule() {
+  std::string rows = leadingFactors(getInput().getType().getRank() - 1);
+  return ShardingRule::parse(rows + "D,D,D->" + rows + "D," + rows + "," + rows).block("D");
+}
+
+// Mean (1), variance (3), difference, two products and a sum (4) an element; two
+// means, epsilon, root and inverse a row.
+int64_t LayerNormOp::getFlops() {
+  return 8 * elementsOf(getInput()) + 5 * rowsOf(getInput());
+}
+
+LogicalResult LayerNormOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
+  if (failed(expectNoGradient(*this, gradients, getMean(), "mean")) ||
+      failed(expectNoGradient(*this, gradients, getRstd(), "rstd")))
+    return failure();
+  if (!gradients.isWanted(getInput()) && !gradients.isWanted(getWeight()) && !gradients.isWanted(getBias()))
+    return success();
+  auto grad = LayerNormGradOp::create(builder, getLoc(), getInput().getType(), weightGradientType(getWeight()),
+                                      weightGradientType(getBias()), gradients.of(getOutput()), getInput(), getWeight(),
+                                      getMean(), getRstd());
+  addGradient(builder, gradients, getInput(), grad.getInputGrad());
+  addGradient(builder, gradients, getWeight(), grad.getWeightGrad());
+  addGradient(builder, gradients, getBias(), grad.getBiasGrad());
+  return success();
+}
+
+SmallVector<Value> LayerNormOp::getSavedForBackward() {
+  return {getInput(), getWeight(), getMean(), getRstd()};
+}
+
+LogicalResult LayerNormGradOp::verify() {
+  NamedTensor outputGrad("output_grad", getOutputGrad()), input("input", getInput()), weight("weight", getWeight());
+  NamedTensor mean("mean", getMean()), rstd("rstd", getRstd()), inputGrad("input_grad", getInputGrad());
+  NamedTensor weightGrad("weight_grad", getWeightGrad()), biasGrad("bias_grad", getBiasGrad());
+  Constraint c3(*this, "C3");
+  return success(Constraint(*this, "C1").hasRankAtLeast(input, 1) && isFeatureVector(*this, weight, input) &&
+                 c3.sameElementType(weight, input) && isLikeInput(*this, outputGrad, input) &&
+                 isRowStatistic(*this, mean, input) && isRowStatistic(*this, rstd, input) &&
+                 isLikeInput(*this, inputGrad, input) && isFeatureVector(*this, weightGrad, input) &&
+                 c3.accumulates(weightGrad, input) && isFeatureVector(*this, biasGrad, input) &&
+                 c3.accumulates(biasGrad, input));
+}
+
+ShardingRule LayerNormGradOp::getShardingRule() {
+  std::string rows = leadingFactors(getInput().getType().getRank() - 1), row = rows + "D";
+  return ShardingRule::parse(row + "," + row + ",D," + rows + "," + rows + "->" + row + ",D,D").block("D");
+}
+
+// xhat (2), g, mean(g), mean(g xhat) (2), dx (4), dw (2), dbias an element; two divisions a row.
+int64_t LayerNormGradOp::getFlops() {
+  return 13 * elementsOf(getInput()) + 2 * rowsOf(getInput());
+}
+
+bool LayerNormGradOp::canAccumulate(unsigned i) {
+  return i == 1 || i == 2;
+}

@@ -1,0 +1,133 @@
+//===- OptimizerOps.cpp - gradient norm, clipping, AdamW and fill ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tgpt/Constraint.h"
+#include "dialects/tgpt/OpCost.h"
+#include "dialects/tgpt/Tgpt.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+static bool isDecayRate(Operation *op, StringRef name, const APFloat &number) {
+  return Constraint(op, "C3").isNumber(
+      name, number, [](double value) { return value >= 0 && value < 1; }, "at least 0 and below 1");
+}
+
+//===----------------------------------------------------------------------===//
+// sum_squares
+//===----------------------------------------------------------------------===//
+
+LogicalResult SumSquaresOp::verify() {
+  return success(
+      Constraint(*this, "C1").sameElementType(NamedTensor("output", getOutput()), NamedTensor("input", getInput())));
+}
+
+ShardingRule SumSquaresOp::getShardingRule() {
+  return ShardingRule::parse(leadingFactors(getInput().getType().getRank()) + "->");
+}
+
+int64_t SumSquaresOp::getFlops() {
+  return 2 * elementsOf(getInput());
+}
+
+//===----------------------------------------------------------------------===//
+// clip_scale
+//===----------------------------------------------------------------------===//
+
+LogicalResult ClipScaleOp::verify() {
+  NamedTensor normSquared("norm_squared", getNormSquared());
+  Constraint c1(*this, "C1");
+  return success(c1.sameElementType(NamedTensor("token_count", getTokenCount()), normSquared) &&
+                 c1.sameElementType(NamedTensor("grad_norm", getGradNorm()), normSquared) &&
+                 c1.sameElementType(NamedTensor("scale", getScale()), normSquared) &&
+                 Constraint(*this, "C2").isNotNegative("max_norm", getMaxNorm()));
+}
+
+ShardingRule ClipScaleOp::getShardingRule() {
+  return ShardingRule::parse(",->,");
+}
+
+// Root and division; sum, division, minimum, division.
+int64_t ClipScaleOp::getFlops() {
+  return 6;
+}
+
+//===----------------------------------------------------------------------===//
+// divide
+//===----------------------------------------------------------------------===//
+
+LogicalResult DivideOp::verify() {
+  NamedTensor lhs("lhs", getLhs());
+  Constraint c1(*this, "C1");
+  return success(c1.sameElementType(NamedTensor("rhs", getRhs()), lhs) &&
+                 c1.sameElementType(NamedTensor("output", getOutput()), lhs));
+}
+
+ShardingRule DivideOp::getShardingRule() {
+  return ShardingRule::parse(",->");
+}
+
+int64_t DivideOp::getFlops() {
+  return 1;
+}
+
+//===----------------------------------------------------------------------===//
+// adamw
+//===----------------------------------------------------------------------===//
+
+LogicalResult AdamWOp::verify() {
+  NamedTensor parameter("parameter", getParameter());
+  Constraint c1(*this, "C1"), c2(*this, "C2"), c4(*this, "C4");
+  for (const NamedTensor &tensor :
+       {NamedTensor("gradient", getGradient()), NamedTensor("moment1", getMoment1()),
+        NamedTensor("moment2", getMoment2()), NamedTensor("new_parameter", getNewParameter()),
+        NamedTensor("new_moment1", getNewMoment1()), NamedTensor("new_moment2", getNewMoment2())})
+    if (!c1.sameShape(tensor, parameter) || !c2.sameElementType(tensor, parameter))
+      return failure();
+  return success(c2.sameElementType(NamedTensor("scale", getScale()), parameter) &&
+                 c2.sameElementType(NamedTensor("learning_rate", getLearningRate()), parameter) &&
+                 c2.sameElementType(NamedTensor("step", getStep()), parameter) &&
+                 isDecayRate(*this, "beta1", getBeta1()) && isDecayRate(*this, "beta2", getBeta2()) &&
+                 c4.isNotNegative("epsilon", getEpsilon()) && c4.isNotNegative("weight_decay", getWeightDecay()));
+}
+
+ShardingRule AdamWOp::getShardingRule() {
+  ShardingRule rule;
+  std::string all = leadingFactors(getParameter().getType().getRank());
+  rule.operands = {all, all, all, all, "", "", ""};
+  rule.results = {all, all, all};
+  return rule;
+}
+
+// Scaled gradient (1), moments (3 + 4), their corrections (2), root, epsilon and
+// quotient (3), decay and sum (2), rate and difference (2).
+int64_t AdamWOp::getFlops() {
+  return 17 * elementsOf(getParameter());
+}
+
+std::optional<unsigned> AdamWOp::getInPlaceOperand(unsigned i) {
+  constexpr unsigned operandOfResult[] = {0, 2, 3};
+  return operandOfResult[i];
+}
+
+//===----------------------------------------------------------------------===//
+// fill
+//===----------------------------------------------------------------------===//
+
+LogicalResult FillOp::verify() {
+  return success(Constraint(*this, "C1").holds(getOutput().getType().hasStaticShape(), "the result has a dynamic dim"));
+}
+
+ShardingRule FillOp::getShardingRule() {
+  ShardingRule rule;
+  rule.results = {leadingFactors(getOutput().getType().getRank())};
+  return getValue().isZero() ? rule.joint() : rule;
+}
+
+int64_t FillOp::getFlops() {
+  return 0;
+}

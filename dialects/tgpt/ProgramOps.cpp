@@ -1,0 +1,189 @@
+//===- ProgramOps.cpp - parameters, state and program structure ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/tgpt/Constraint.h"
+#include "dialects/tgpt/OpCost.h"
+#include "dialects/tgpt/Tgpt.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+//===----------------------------------------------------------------------===//
+// parameter and state
+//===----------------------------------------------------------------------===//
+
+LogicalResult ParameterOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  Type element = type.getElementType();
+  if (!Constraint(*this, "C1").holds(type.hasStaticShape(), "the type has a dynamic dim") ||
+      !Constraint(*this, "C1")
+           .holds(element.isF64() || element.isF32() || element.isBF16(), "the element type is not f64, f32 or bf16"))
+    return failure();
+  size_t stars = getSymName().count('*');
+  Constraint c2(*this, "C2");
+  if (!getPerLayer())
+    return success(c2.holds(stars == 0, "the name has " + Twine(stars) + " '*', expected none without per_layer"));
+  int64_t layers = *getPerLayer();
+  return success(c2.holds(layers >= 1, "per_layer is " + Twine(layers) + ", expected at least 1") &&
+                 c2.holds(stars == 1, "the name has " + Twine(stars) + " '*', expected one with per_layer"));
+}
+
+LogicalResult StateOp::verify() {
+  Type element = cast<RankedTensorType>(getType()).getElementType();
+  bool isMetric = getRole() == StateRole::Metric;
+  return success(
+      Constraint(*this, "C1")
+          .holds(isMetric != getParameter().has_value(),
+                 isMetric ? "a metric is of no parameter" : "expected 'of' and the parameter it belongs to") &&
+      Constraint(*this, "C2").holds(element.isF64() || element.isF32(), "the element type is not f64 or f32") &&
+      Constraint(*this, "C3").holds(cast<RankedTensorType>(getType()).hasStaticShape(), "the type has a dynamic dim"));
+}
+
+LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getParameter())
+    return success();
+  auto parameter = symbols.lookupNearestSymbolFrom<ParameterOp>(*this, getParameterAttr());
+  if (!parameter)
+    return emitOpError() << "C1: " << getParameterAttr() << " is not a parameter";
+  auto type = cast<RankedTensorType>(getType()), parameterType = cast<RankedTensorType>(parameter.getType());
+  if (globalShapeOf(type) == globalShapeOf(parameterType))
+    return success();
+  InFlightDiagnostic diagnostic = emitOpError() << "C1: type " << type << " is not of the shape of its parameter";
+  diagnostic.attachNote(parameter.getLoc()) << "parameter declared here with type " << parameterType;
+  return diagnostic;
+}
+
+//===----------------------------------------------------------------------===//
+// read, write and accumulate
+//===----------------------------------------------------------------------===//
+
+// A parameter or state that `op` uses at `type`; reports why it cannot be.
+static Operation *findStored(Operation *op, FlatSymbolRefAttr symbol, Type type, SymbolTableCollection &symbols) {
+  Operation *stored = symbols.lookupNearestSymbolFrom(op, symbol);
+  if (!isa_and_nonnull<ParameterOp, StateOp>(stored)) {
+    op->emitOpError() << "C1: " << symbol << " is not a parameter or state";
+    return nullptr;
+  }
+  Type declared = isa<ParameterOp>(stored) ? cast<ParameterOp>(stored).getType() : cast<StateOp>(stored).getType();
+  if (declared == type)
+    return stored;
+  InFlightDiagnostic diagnostic = op->emitOpError() << "C1: type " << type << " is not the declared " << declared;
+  diagnostic.attachNote(stored->getLoc()) << symbol << " declared here";
+  return nullptr;
+}
+
+// The layer that a per_layer parameter is of must be known.
+static LogicalResult verifyLayerIsKnown(ReadOp op, ParameterOp parameter) {
+  int64_t layers = *parameter.getPerLayer();
+  auto repeat = op->getParentOfType<RepeatOp>();
+  if (!repeat)
+    return op.emitOpError() << "C2: " << op.getSymbolAttr() << " stands for " << layers
+                            << " parameters, one a layer: expected to be inside a tgpt.repeat of " << layers;
+  if (int64_t(repeat.getCount()) == layers)
+    return success();
+  InFlightDiagnostic diagnostic = op.emitOpError()
+                                  << "C2: " << op.getSymbolAttr() << " stands for " << layers
+                                  << " parameters but the block is repeated " << int64_t(repeat.getCount()) << " times";
+  diagnostic.attachNote(repeat.getLoc()) << "repeated here";
+  return diagnostic;
+}
+
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *stored = findStored(*this, getSymbolAttr(), getValue().getType(), symbols);
+  if (!stored)
+    return failure();
+  auto parameter = dyn_cast<ParameterOp>(stored);
+  return parameter && parameter.getPerLayer() ? verifyLayerIsKnown(*this, parameter) : success();
+}
+
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *stored = findStored(*this, getSymbolAttr(), getValue().getType(), symbols);
+  if (!stored)
+    return failure();
+  auto parameter = dyn_cast<ParameterOp>(stored);
+  if (parameter && parameter.getPerLayer())
+    return emitOpError() << "C2: " << getSymbolAttr() << " stands for " << *parameter.getPerLayer()
+                         << " parameters, one a layer, and cannot be written";
+  return success();
+}
+
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  Operation *stored = findStored(*this, getSymbolAttr(), getValue().getType(), symbols);
+  if (!stored)
+    return failure();
+  if (!isa<StateOp>(stored))
+    return emitOpError() << "C1: " << getSymbolAttr() << " is a parameter, expected a state";
+  return success();
+}
+
+int64_t AccumulateOp::getFlops() {
+  return elementsOf(getValue());
+}
+
+int64_t AccumulateOp::getBytesRead() {
+  return 2 * bytesOf(getValue().getType());
+}
+
+int64_t AccumulateOp::getBytesWritten() {
+  return bytesOf(getValue().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// repeat
+//===----------------------------------------------------------------------===//
+
+// %y:2 = tgpt.repeat 4 (%h = %x, %k = %z) : type, type attributes {...} { ... }
+ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
+  int64_t count = 0;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> inits;
+  SmallVector<Type> types;
+  if (parser.parseInteger(count) || parser.parseAssignmentList(arguments, inits))
+    return failure();
+  SMLoc typesLoc = parser.getCurrentLocation();
+  if (!inits.empty() && parser.parseColonTypeList(types))
+    return failure();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.resolveOperands(inits, types, typesLoc, result.operands))
+    return failure();
+  for (auto [argument, type] : llvm::zip_equal(arguments, types))
+    argument.type = type;
+  result.getOrAddProperties<Properties>().count = parser.getBuilder().getI64IntegerAttr(count);
+  result.addTypes(types);
+  return parser.parseRegion(*result.addRegion(), arguments);
+}
+
+void RepeatOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << int64_t(getCount()) << " (";
+  llvm::interleaveComma(llvm::zip(getBody().getArguments(), getInits()), printer,
+                        [&](auto pair) { printer << std::get<0>(pair) << " = " << std::get<1>(pair); });
+  printer << ')';
+  if (!getInits().empty())
+    printer << " : " << getInits().getTypes();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getCountAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult RepeatOp::verify() {
+  int64_t count = getCount();
+  if (!Constraint(*this, "C1").holds(count >= 1, "count is " + Twine(count) + ", expected at least 1"))
+    return failure();
+  Block &block = getBody().front();
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return emitOpError() << "C2: the block does not end in tgpt.yield";
+  TypeRange carried = getInits().getTypes();
+  auto same = [&](TypeRange types, StringRef name) {
+    if (carried == types)
+      return true;
+    emitOpError() << "C2: operands have types (" << carried << ") but " << name << " (" << types << ")";
+    return false;
+  };
+  return success(same(block.getArgumentTypes(), "block arguments") &&
+                 same(yield.getValues().getTypes(), "yielded values") && same(getResultTypes(), "results"));
+}
