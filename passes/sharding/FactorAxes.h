@@ -39,7 +39,7 @@ private:
 
   mlir::Operation *op;
   ShardingRule rule;
-  dist::MeshOp mesh;
+  mutable dist::MeshOp mesh; ///< op handles have no const accessors
   std::map<char, dist::LayoutAttr::Axes> axesOfFactor;
   int64_t declined = 0;
 };

@@ -41,13 +41,13 @@ using dist::layoutOf;
 
 namespace {
 
-Type typeOfSymbol(Operation *symbol) {
+RankedTensorType typeOfSymbol(Operation *symbol) {
   if (auto parameter = dyn_cast<ParameterOp>(symbol))
     return parameter.getType();
   return cast<StateOp>(symbol).getType();
 }
 
-void setTypeOfSymbol(Operation *symbol, Type type) {
+void setTypeOfSymbol(Operation *symbol, RankedTensorType type) {
   if (auto parameter = dyn_cast<ParameterOp>(symbol))
     parameter.setType(type);
   else
@@ -155,7 +155,7 @@ private:
   LogicalResult visit(Operation *op, Resharder &resharder,
                       llvm::MapVector<Operation *, SmallVector<AccumulateOp>> &accumulates) {
     if (auto read = dyn_cast<ReadOp>(op)) {
-      read.getValue().setType(cast<RankedTensorType>(typeOfSymbol(lookup(read.getSymbolAttr()))));
+      read.getValue().setType(typeOfSymbol(lookup(read.getSymbolAttr())));
       return success();
     }
     if (auto write = dyn_cast<WriteOp>(op)) {
@@ -254,10 +254,11 @@ private:
   /// A state that micro-batches add to stays partial over the axes over which all
   /// its addends are; it is reduced once a step, in the update.
   void settleState(Operation *state, ArrayRef<AccumulateOp> accumulates, Resharder &resharder) {
-    LayoutAttr::Axes partial = layoutOf(accumulates.front().getValue()).partialAxes();
+    AccumulateOp first = accumulates.front();
+    LayoutAttr::Axes partial = layoutOf(first.getValue()).partialAxes();
     for (AccumulateOp accumulate : accumulates)
       llvm::erase_if(partial, [&](StringRef axis) { return !layoutOf(accumulate.getValue()).isPartialOver(axis); });
-    auto type = cast<RankedTensorType>(typeOfSymbol(state));
+    RankedTensorType type = typeOfSymbol(state);
     LayoutAttr target = layoutOf(type).withPartial(partial);
     setTypeOfSymbol(state, dist::withLayout(type, target));
     for (AccumulateOp accumulate : accumulates) {

@@ -40,7 +40,7 @@ struct Trained {
   StateOp master; ///< null where the parameter itself is in the accumulation dtype
 };
 
-StateOp declareState(OpBuilder &builder, ParameterOp parameter, StateRole role, StringRef suffix, Type type) {
+StateOp declareState(OpBuilder &builder, ParameterOp parameter, StateRole role, StringRef suffix, RankedTensorType type) {
   return StateOp::create(builder, parameter.getLoc(), role, StringRef((parameter.getSymName() + suffix).str()), type,
                          FlatSymbolRefAttr::get(parameter.getSymNameAttr()), /*transient=*/false);
 }

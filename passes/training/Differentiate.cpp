@@ -106,7 +106,7 @@ FailureOr<func::FuncOp> findModel(ModuleOp module) {
 }
 
 StateOp declareMetric(OpBuilder &builder, Location loc, StringRef name, Type type) {
-  return StateOp::create(builder, loc, StateRole::Metric, name, type, FlatSymbolRefAttr(), /*transient=*/true);
+  return StateOp::create(builder, loc, StateRole::Metric, name, cast<RankedTensorType>(type), FlatSymbolRefAttr(), /*transient=*/true);
 }
 
 /// @begin: zero to every state that micro-batches add to.
@@ -181,7 +181,7 @@ struct DifferentiatePass : tgpt::impl::DifferentiateBase<DifferentiatePass> {
         ++numUnusedParameters;
         continue;
       }
-      StateOp::create(builder, parameter.getLoc(), StateRole::Gradient, StringRef((parameter.getSymName() + ".gradient").str()), used->second,
+      StateOp::create(builder, parameter.getLoc(), StateRole::Gradient, StringRef((parameter.getSymName() + ".gradient").str()), cast<RankedTensorType>(used->second),
                       FlatSymbolRefAttr::get(parameter.getSymNameAttr()), /*transient=*/true);
     }
     declareMetric(builder, model.getLoc(), lossName, lossType);

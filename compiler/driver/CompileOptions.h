@@ -1,0 +1,33 @@
+//===- CompileOptions.h - what a user asks of the compiler ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_COMPILER_DRIVER_COMPILEOPTIONS_H
+#define TGPT_COMPILER_DRIVER_COMPILEOPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tgpt {
+
+/// One configuration of a training run.
+struct CompileOptions {
+  int64_t dp = 1; ///< data-parallel ranks
+  int64_t pp = 1; ///< pipeline stages
+  int64_t tp = 1; ///< tensor-parallel ranks
+  bool sequenceParallel = false;
+  int64_t microBatchSamples = 1; ///< samples of one micro-batch of one dp rank
+  int64_t microBatches = 1;      ///< micro-batches of a step and dp rank
+  std::string dtype = "f32";     ///< compute dtype: f64, f32 or bf16
+  std::vector<int64_t> stages;   ///< layers a stage; empty: as even as possible
+  double maxGradNorm = 1.0;
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
+  uint64_t seed = 0; ///< of the initial weights
+};
+
+} // namespace tgpt
+
+#endif // TGPT_COMPILER_DRIVER_COMPILEOPTIONS_H

@@ -1,0 +1,73 @@
+//===- Phases.cpp - the phases of a compilation ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Phases.h"
+#include <sstream>
+
+using namespace tgpt;
+
+/// Shortest text that gives the same double back.
+static std::string exact(double value) {
+  std::ostringstream text;
+  text.precision(17);
+  text << value;
+  return text.str();
+}
+
+static std::string joined(const std::vector<int64_t> &values) {
+  std::string text;
+  for (int64_t value : values)
+    text += (text.empty() ? "" : ",") + std::to_string(value);
+  return text;
+}
+
+static std::string modelPipeline(const CompileOptions &options) {
+  return "tgpt-specialize-batch{samples=" + std::to_string(options.microBatchSamples * options.dp) + " dtype=" + options.dtype +
+         "},tgpt-unroll-layers";
+}
+
+static std::string trainingPipeline(const CompileOptions &options) {
+  return "tgpt-differentiate,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) + " beta1=" + exact(options.beta1) +
+         " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) + " weight-decay=" + exact(options.weightDecay) + "}";
+}
+
+static std::string shardingPipeline(const CompileOptions &options) {
+  std::string pipeline = "tgpt-shard{dp=" + std::to_string(options.dp) + " pp=" + std::to_string(options.pp) +
+                         " tp=" + std::to_string(options.tp) +
+                         " sequence-parallel=" + (options.sequenceParallel && options.tp > 1 ? "true" : "false") + "}";
+  if (options.tp > 1)
+    pipeline = "tgpt-split-loss," + pipeline;
+  return pipeline + ",dist-propagate,canonicalize";
+}
+
+static std::string pipelinePipeline(const CompileOptions &options) {
+  std::string choose = "dist-choose-stages";
+  if (!options.stages.empty())
+    choose += "{stages=" + joined(options.stages) + "}";
+  return choose + ",dist-split-stages,dist-schedule-1f1b{micro-batches=" + std::to_string(options.microBatches) + "}";
+}
+
+std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
+  return {
+      {"model", "static shapes, layers written out", modelPipeline(options)},
+      {"training", "forward, backward and update, on one device", trainingPipeline(options)},
+      {"sharded", "a layout in every type", shardingPipeline(options)},
+      {"partitioned", "the program of one rank, with collectives", "dist-partition,dist-verify-partitioned"},
+      {"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)},
+      {"plan", "kernel calls on buffers at planned offsets", "plan-lower,plan-assign-memory"},
+  };
+}
+
+std::string tgpt::pipelineUpTo(const std::vector<Phase> &phases, const std::string &last) {
+  std::string pipeline;
+  for (const Phase &phase : phases) {
+    pipeline += (pipeline.empty() ? "" : ",") + phase.pipeline;
+    if (phase.name == last)
+      return pipeline;
+  }
+  return "";
+}

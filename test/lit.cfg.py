@@ -1,0 +1,16 @@
+# The lit suite: every .mlir file under test/ but for the unit and e2e folders.
+import os
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "tgpt"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["unit", "e2e", "reference", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tgpt_obj_root, "test")
+
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.tgpt_tools_dir, append_path=True)
+config.substitutions.append(("%recipes", os.path.join(config.tgpt_src_root, "recipes")))
+config.substitutions.append(("%src_root", config.tgpt_src_root))

@@ -1,0 +1,95 @@
+//===- Compile.cpp - compile one model file ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compile.h"
+#include "compiler/driver/Phases.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+static LogicalResult fail(const llvm::Twine &message) {
+  llvm::errs() << "tgpt-opt: error: " << message << "\n";
+  return failure();
+}
+
+static LogicalResult checkRequest(const CompileRequest &request, StringRef output) {
+  const CompileOptions &options = request.options;
+  for (auto [name, value] : {std::pair<StringRef, int64_t>{"tp", options.tp},
+                             {"pp", options.pp},
+                             {"dp", options.dp},
+                             {"micro-batches", options.microBatches},
+                             {"micro-batch-samples", options.microBatchSamples}})
+    if (value < 1 || value > (1 << 20))
+      return fail("--" + name + " is " + llvm::Twine(value) + ", expected 1 to 1048576");
+  if (request.memoryReport != "text" && request.memoryReport != "json" && request.memoryReport != "none")
+    return fail("--memory-report is '" + request.memoryReport + "', expected text, json or none");
+  if (output.ends_with(".bin") && request.lastPhase != "plan")
+    return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output + "' is a compiled plan; use .mlir or .mlirbc");
+  return success();
+}
+
+/// Runs the phases' passes on the module.
+static LogicalResult runPhases(ModuleOp module, const CompileRequest &request) {
+  std::vector<Phase> phases = phasesOf(request.options);
+  std::string pipeline = pipelineUpTo(phases, request.lastPhase);
+  if (pipeline.empty()) {
+    std::string names;
+    for (const Phase &phase : phases)
+      names += (names.empty() ? "" : ", ") + phase.name;
+    return fail("--compile-to is '" + request.lastPhase + "', expected one of " + names);
+  }
+  PassManager manager = PassManager::on<ModuleOp>(module.getContext());
+  if (failed(parsePassPipeline(pipeline, manager)) || failed(applyPassManagerCLOptions(manager)))
+    return failure();
+  applyDefaultTimingPassManagerCLOptions(manager);
+  return manager.run(module);
+}
+
+static LogicalResult writeModule(ModuleOp module, StringRef output) {
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &error);
+  if (!file)
+    return fail(error);
+  if (output.ends_with(".mlirbc")) {
+    if (failed(writeBytecodeToFile(module, file->os())))
+      return fail("cannot write bytecode to '" + output + "'");
+  } else {
+    module.print(file->os());
+    file->os() << "\n";
+  }
+  file->keep();
+  return success();
+}
+
+LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, StringRef output, const CompileRequest &request) {
+  if (failed(checkRequest(request, output)))
+    return failure();
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &error);
+  if (!buffer)
+    return fail(error);
+
+  MLIRContext context(registry);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(*sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module || failed(runPhases(*module, request)))
+    return failure();
+  return writeModule(*module, output);
+}

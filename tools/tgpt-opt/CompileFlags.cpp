@@ -1,0 +1,113 @@
+//===- CompileFlags.cpp - the compile flags of tgpt-opt ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileFlags.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ManagedStatic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tgpt;
+namespace cl = llvm::cl;
+
+namespace {
+
+struct Flags {
+  cl::OptionCategory category{"Compilation", "Compile a model into a plan (any of these flags starts a compilation)"};
+  cl::opt<int64_t> tp{"tp", cl::desc("Tensor-parallel ranks"), cl::init(1), cl::cat(category)};
+  cl::opt<int64_t> pp{"pp", cl::desc("Pipeline stages"), cl::init(1), cl::cat(category)};
+  cl::opt<int64_t> dp{"dp", cl::desc("Data-parallel ranks"), cl::init(1), cl::cat(category)};
+  cl::opt<bool> sp{"sp", cl::desc("Sequence parallelism: shard the sequence over tp between tensor-parallel regions"),
+                   cl::cat(category)};
+  cl::opt<int64_t> microBatches{"micro-batches", cl::desc("Micro-batches of a step, for each dp rank"), cl::init(1),
+                                cl::cat(category)};
+  cl::opt<int64_t> microBatchSamples{"micro-batch-samples", cl::desc("Samples of a micro-batch, for each dp rank"), cl::init(1),
+                                     cl::cat(category)};
+  cl::opt<std::string> dtype{"dtype", cl::desc("Compute dtype: f64, f32 or bf16 (with f32 master weights)"), cl::init("f32"),
+                             cl::cat(category)};
+  cl::list<int64_t> stages{"stages", cl::desc("Layers of each pipeline stage, for example 9,8,8,7"), cl::CommaSeparated,
+                           cl::cat(category)};
+  cl::opt<double> maxGradNorm{"max-grad-norm", cl::desc("Clip gradients to this global norm (0: no clipping)"), cl::init(1.0),
+                              cl::cat(category)};
+  cl::opt<double> beta1{"beta1", cl::desc("AdamW decay of the first moment"), cl::init(0.9), cl::cat(category)};
+  cl::opt<double> beta2{"beta2", cl::desc("AdamW decay of the second moment"), cl::init(0.95), cl::cat(category)};
+  cl::opt<double> epsilon{"adam-epsilon", cl::desc("AdamW epsilon"), cl::init(1e-8), cl::cat(category)};
+  cl::opt<double> weightDecay{"weight-decay", cl::desc("AdamW decoupled weight decay (norms and biases have none)"), cl::init(0.1),
+                              cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::desc("Seed of the initial weights"), cl::init(0), cl::cat(category)};
+  cl::opt<std::string> compileTo{
+      "compile-to", cl::desc("Stop after a phase: model, training, sharded, partitioned, pipelined or plan"), cl::init("plan"),
+      cl::cat(category)};
+  cl::opt<std::string> memoryReport{"memory-report", cl::desc("Memory-cost report of a plan: text, json or none"), cl::init("text"),
+                                    cl::cat(category)};
+
+  std::vector<cl::Option *> all() {
+    return {&tp, &pp, &dp, &sp, &microBatches, &microBatchSamples, &dtype, &stages, &maxGradNorm,
+            &beta1, &beta2, &epsilon, &weightDecay, &seed, &compileTo, &memoryReport};
+  }
+};
+
+llvm::ManagedStatic<Flags> flags;
+
+template <typename T>
+void append(std::string &text, const cl::opt<T> &flag) {
+  if (flag.getNumOccurrences() == 0)
+    return;
+  llvm::raw_string_ostream stream(text);
+  stream << (text.empty() ? "" : " ") << "--" << flag.ArgStr;
+  if constexpr (!std::is_same_v<T, bool>)
+    stream << "=" << flag.getValue();
+}
+
+/// The flags that change the plan, as given.
+std::string givenFlags() {
+  std::string text;
+  append(text, flags->tp);
+  append(text, flags->pp);
+  append(text, flags->dp);
+  append(text, flags->sp);
+  append(text, flags->microBatches);
+  append(text, flags->microBatchSamples);
+  append(text, flags->dtype);
+  append(text, flags->maxGradNorm);
+  append(text, flags->beta1);
+  append(text, flags->beta2);
+  append(text, flags->epsilon);
+  append(text, flags->weightDecay);
+  append(text, flags->seed);
+  for (auto [i, layers] : llvm::enumerate(flags->stages))
+    text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
+  return text;
+}
+
+} // namespace
+
+void tgpt::registerCompileFlags() { *flags; }
+
+CompileRequest tgpt::readCompileFlags() {
+  CompileRequest request;
+  CompileOptions &options = request.options;
+  options.tp = flags->tp;
+  options.pp = flags->pp;
+  options.dp = flags->dp;
+  options.sequenceParallel = flags->sp;
+  options.microBatches = flags->microBatches;
+  options.microBatchSamples = flags->microBatchSamples;
+  options.dtype = flags->dtype;
+  options.stages.assign(flags->stages.begin(), flags->stages.end());
+  options.maxGradNorm = flags->maxGradNorm;
+  options.beta1 = flags->beta1;
+  options.beta2 = flags->beta2;
+  options.epsilon = flags->epsilon;
+  options.weightDecay = flags->weightDecay;
+  options.seed = flags->seed;
+  request.lastPhase = flags->compileTo;
+  request.memoryReport = flags->memoryReport;
+  request.flags = givenFlags();
+  for (cl::Option *flag : flags->all())
+    request.isRequested |= flag->getNumOccurrences() > 0;
+  return request;
+}

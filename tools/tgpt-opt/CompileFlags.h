@@ -1,0 +1,31 @@
+//===- CompileFlags.h - the compile flags of tgpt-opt ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_TOOLS_TGPT_OPT_COMPILEFLAGS_H
+#define TGPT_TOOLS_TGPT_OPT_COMPILEFLAGS_H
+
+#include "compiler/driver/CompileOptions.h"
+#include <string>
+
+namespace tgpt {
+
+/// What the command line asks for, beyond the flags of mlir-opt.
+struct CompileRequest {
+  CompileOptions options;
+  std::string lastPhase = "plan";
+  bool isRequested = false; ///< some compile flag was given
+  std::string memoryReport; ///< "text", "json" or "none"
+  std::string flags;        ///< the compile flags as given, for the plan's header
+};
+
+/// Makes the flags known to the command-line parser. Call before parsing.
+void registerCompileFlags();
+/// Reads the flags. Call after parsing.
+CompileRequest readCompileFlags();
+
+} // namespace tgpt
+
+#endif // TGPT_TOOLS_TGPT_OPT_COMPILEFLAGS_H
