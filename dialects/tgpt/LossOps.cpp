@@ -73,6 +73,8 @@ SmallVector<Value> CrossEntropyOp::getSavedForBackward() {
   return {getLogits(), getLabels(), getLse()};
 }
 
+bool CrossEntropyOp::hasAccumulationType(unsigned) { return true; }
+
 //===----------------------------------------------------------------------===//
 // cross_entropy_grad
 //===----------------------------------------------------------------------===//
