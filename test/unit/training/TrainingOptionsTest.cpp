@@ -1,5 +1,5 @@
 //===- test/unit/training/TrainingOptionsTest.cpp - options that make no sense are refused --------------------------*-
-//C++ -*-===//
+// C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
