@@ -9,4 +9,135 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
+  let summary = "decide how many layers each pipeline stage has, as evenly as it can be";
+  let description = [{
+    Writes `dist.stages` on the module, which `dist-split-stages` carries out. Each of
+    the `pp` stages gets layers / pp; layers left over go one each to the inner stages,
+    first to last, then to the first. The last stage gets none of them: it has the head
+    and the loss. A decision that the module already has is checked and kept, unless the
+    option gives another.
+
+    **Input**: a mesh; `tgpt.layer` on the ops of the micro-batch.
+    ```mlir
+    module {
+      dist.mesh @mesh (dp = 1, pp = 3, tp = 1)
+      ... // 10 layers
+    }
+    ```
+    **Output**
+    ```mlir
+    module attributes {dist.stages = array<i64: 3, 4, 3>} {...}
+    ```
+
+    Fails when: there is no mesh or micro-batch; `pp` exceeds the number of layers; the
+    given layers are not one positive number a stage, or do not sum to the model's layers.
+  }];
+  let dependentDialects = ["::tgpt::dist::DistDialect"];
+  let options = [
+    ListOption<"stages", "stages", "int64_t",
+               "layers of each stage, first stage first; by default as even as can be">,
+  ];
+  let statistics = [
+    Statistic<"decisionsMade", "decisions-made", "cuts written on the module">,
+    Statistic<"decisionsKept", "decisions-kept", "cuts that were already there">,
+  ];
+}
+
+def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
+  let summary = "cut the training step into segments, one per pipeline stage and kind";
+  let description = [{
+    An op of the micro-batch goes to the stage of its layer. Reads of parameters and
+    fills are repeated in each segment that uses them. A value that another stage uses is
+    sent straight to it; what a stage received in its forward stays for its backward.
+    An op without layer stays with its operands. When the gradients of a weight used on
+    several stages are summed before they are added to its state, each stage adds its own
+    to its own copy instead.
+
+    Parameters and states live on the stages whose micro-batch uses them. In `@begin`
+    and `@update` an op runs where the states live that it changes. A scalar that another
+    stage needs is summed over "pp", the stages without it adding 0; a sum over the
+    parameters of several stages likewise, each stage adding its own part, a tied
+    parameter on its lowest stage only. The gradient of a tied parameter is summed over
+    its stages first, so that all of them make the same update. The results of `@update`
+    come from stage 0.
+
+    **Input**: local types; `dist.stages`; functions with `tgpt.phase` "micro_batch" and
+    perhaps "begin" and "update".
+    ```mlir
+    func.func @micro_batch(%x: tensor<4x6xf32>) attributes {tgpt.phase = "micro_batch"} {
+      %0 = tgpt.gelu %x {tgpt.layer = 0 : i64} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+      %1 = tgpt.sum_squares %0 {tgpt.layer = 2 : i64} : (tensor<4x6xf32>) -> tensor<f32>
+      tgpt.accumulate %1, @loss_sum {tgpt.layer = 2 : i64} : tensor<f32>
+      tgpt.begin_backward
+      return
+    }
+    ```
+    **Output**: segments, send_recvs and the return, in the order of the pipeline.
+    ```mlir
+    func.func @micro_batch(%x: tensor<4x6xf32>) attributes {tgpt.phase = "micro_batch"} {
+      %0 = dist.segment forward stage 0 {
+        %2 = tgpt.gelu %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
+        dist.yield %2 : tensor<4x6xf32>
+      } : tensor<4x6xf32>
+      %1 = dist.send_recv %0 from 0 to 1 : tensor<4x6xf32>
+      dist.segment forward stage 1 {
+        %2 = tgpt.sum_squares %1 : (tensor<4x6xf32>) -> tensor<f32>
+        tgpt.accumulate %2, @loss_sum : tensor<f32>
+        dist.yield
+      }
+      dist.segment backward stage 1 {...}
+      dist.segment backward stage 0 {...}
+      return
+    }
+    ```
+    No `tgpt.layer` and no `tgpt.begin_backward` remain.
+
+    Fails when: there is no mesh, micro-batch or legal `dist.stages`; a layer number is out
+    of range; a value flows against the pipeline; an op's stage cannot be known; the
+    micro-batch reads what it changes; the update needs a tensor, not a scalar, of another
+    stage.
+  }];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+  let statistics = [
+    Statistic<"valuesSent", "values-sent", "values sent between stages in one micro-batch">,
+    Statistic<"valuesSaved", "values-saved", "values kept on a stage from forward to backward">,
+    Statistic<"opsRepeated", "ops-repeated", "reads and fills run again instead of kept or sent">,
+    Statistic<"parametersTied", "parameters-tied", "parameters that live on several stages">,
+    Statistic<"allReducesAdded", "all-reduces-added", "all_reduces over pp in begin and update">,
+  ];
+}
+
+def ScheduleOneForwardOneBackward : Pass<"dist-schedule-1f1b", "::mlir::ModuleOp"> {
+  let summary = "order each stage's segments by one-forward-one-backward";
+  let description = [{
+    Stage `s` of `pp` runs min(m, pp - s - 1) forwards to fill the pipeline, then a forward
+    and a backward in turn, then the remaining backwards (PipeDream-Flush, arXiv
+    2006.09503). It has min(m, pp - s) activation slots; micro-batch `i` uses slot `i`
+    modulo that. Earlier schedules are replaced.
+
+    **Input**: the segments of `dist-split-stages`.
+    ```mlir
+    dist.mesh @mesh (dp = 1, pp = 2, tp = 1)
+    ```
+    **Output**: with `micro-batches=3`
+    ```mlir
+    dist.mesh @mesh (dp = 1, pp = 2, tp = 1)
+    dist.schedule stage 0 of 3 slots 2 ["F0@0", "F1@1", "B0@0", "F2@0", "B1@1", "B2@0"]
+    dist.schedule stage 1 of 3 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0"]
+    ```
+
+    Fails when: the micro-batch has no segments; `micro-batches` is out of range.
+  }];
+  let dependentDialects = ["::tgpt::dist::DistDialect"];
+  let options = [
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "micro-batches in a step, a count; by default 1, which needs no slots beyond one">,
+  ];
+  let statistics = [
+    Statistic<"entriesWritten", "entries-written", "forwards and backwards in all schedules">,
+    Statistic<"schedulesReplaced", "schedules-replaced", "schedules that were there before">,
+  ];
+}
+
 #endif // TGPT_PASSES_PIPELINE_PASSES_TD

@@ -1,0 +1,79 @@
+//===- ScheduleOneForwardOneBackward.cpp - order the segments of each stage ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In which order does a stage run its segments over the micro-batches? By
+// one-forward-one-backward, so that stage s holds the activations of at most
+// pp - s micro-batches. For pp = 2 and 3 micro-batches:
+//
+//   dist.schedule stage 0 of 3 slots 2 ["F0@0", "F1@1", "B0@0", "F2@0", "B1@1", "B2@0"]
+//   dist.schedule stage 1 of 3 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0"]
+//
+// Relies on: dist-split-stages. Leaves true: each stage has one schedule, and no
+// stage waits for another in a circle where channels hold `channelDepth` messages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "dialects/tgpt/Tgpt.h"
+#include "passes/pipeline/OneForwardOneBackward.h"
+#include "passes/pipeline/Passes.h"
+#include "passes/pipeline/StageLayers.h"
+
+namespace tgpt {
+#define GEN_PASS_DEF_SCHEDULEONEFORWARDONEBACKWARD
+#include "passes/pipeline/Passes.h.inc"
+} // namespace tgpt
+
+using namespace mlir;
+using namespace tgpt;
+
+namespace {
+struct ScheduleOneForwardOneBackward : tgpt::impl::ScheduleOneForwardOneBackwardBase<ScheduleOneForwardOneBackward> {
+  using ScheduleOneForwardOneBackwardBase::ScheduleOneForwardOneBackwardBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<int64_t> stageCount = checkInput(module);
+    if (failed(stageCount))
+      return signalPassFailure();
+    for (auto schedule : llvm::make_early_inc_range(module.getOps<dist::ScheduleOp>())) {
+      ++schedulesReplaced;
+      schedule.erase();
+    }
+    auto builder = OpBuilder::atBlockEnd(module.getBody());
+    for (int64_t stage = 0; stage < *stageCount; ++stage)
+      addSchedule(builder, stage, *stageCount);
+  }
+
+private:
+  /// Most micro-batches of a step: a schedule of text beyond this is a mistake.
+  static constexpr int64_t mostMicroBatches = 65536;
+
+  FailureOr<int64_t> checkInput(ModuleOp module) {
+    if (microBatches < 1 || microBatches > mostMicroBatches) {
+      module.emitError() << "micro-batches is " << microBatches << "; legal is 1 to " << mostMicroBatches;
+      return failure();
+    }
+    func::FuncOp microBatch = findPhase(module, "micro_batch");
+    if (!microBatch || microBatch.isDeclaration() || microBatch.getOps<dist::SegmentOp>().empty()) {
+      module.emitError("micro-batch has no segments to schedule; dist-split-stages makes them");
+      return failure();
+    }
+    return countStages(module);
+  }
+
+  void addSchedule(OpBuilder &builder, int64_t stage, int64_t stageCount) {
+    SmallVector<Attribute> entries;
+    for (const ScheduleEntry &entry : scheduleOneForwardOneBackward(stage, stageCount, microBatches))
+      entries.push_back(builder.getStringAttr(entry.toString()));
+    int64_t slots = slotsInFlight(stage, stageCount, microBatches);
+    dist::ScheduleOp::create(builder, getOperation().getLoc(), stage, microBatches, slots,
+                             builder.getArrayAttr(entries));
+    entriesWritten += entries.size();
+  }
+};
+} // namespace

@@ -1,0 +1,57 @@
+//===- StageLayers.h - which layers a pipeline stage has ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The decision where a model is cut, as an attribute of the module:
+//
+//   module attributes {dist.stages = array<i64: 2, 2>}
+//
+// Written by dist-choose-stages or by hand, carried out by dist-split-stages.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_PASSES_PIPELINE_STAGELAYERS_H
+#define TGPT_PASSES_PIPELINE_STAGELAYERS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tgpt {
+
+/// Layers per stage, on the module.
+inline constexpr llvm::StringLiteral stagesAttributeName = "dist.stages";
+
+/// A checked cut of the model into stages.
+struct StageLayers {
+  llvm::SmallVector<int64_t> layersOfStage;
+
+  int64_t stageCount() const { return layersOfStage.size(); }
+  int64_t layerCount() const;
+  /// The stage of layer `layer`; what comes before the first layer (-1) is on
+  /// the first stage, what comes after the last on the last.
+  int64_t stageOf(int64_t layer) const;
+};
+
+/// Size of mesh axis "pp"; failure, reported, without a mesh.
+mlir::FailureOr<int64_t> countStages(mlir::ModuleOp module);
+/// The function of a phase ("begin", "micro_batch", "update"), or null.
+mlir::func::FuncOp findPhase(mlir::ModuleOp module, llvm::StringRef phase);
+/// Number of layers: the highest tgpt.layer, which is that of the ops after the
+/// last layer.
+int64_t countLayers(mlir::func::FuncOp microBatch);
+
+/// Checks that `stages` cuts `layerCount` layers into `stageCount` stages of at
+/// least one layer (a single stage may have none); reports through `emitError`.
+mlir::LogicalResult checkStages(llvm::ArrayRef<int64_t> stages, int64_t stageCount, int64_t layerCount,
+                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// Reports that there are more stages than layers.
+mlir::LogicalResult checkStageCount(int64_t stageCount, int64_t layerCount,
+                                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// The checked cut in the module's attribute; with one stage it may be absent.
+mlir::FailureOr<StageLayers> readStages(mlir::ModuleOp module, int64_t stageCount, int64_t layerCount);
+
+} // namespace tgpt
+
+#endif // TGPT_PASSES_PIPELINE_STAGELAYERS_H
