@@ -100,5 +100,42 @@ def Propagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
 }
 
+def Partition : Pass<"dist-partition", "::mlir::ModuleOp"> {
+  let summary = "turn global tensors into one rank's shards and reshards into collectives";
+  let description = [{
+    Types become local and keep the global shape in their layout (`of`) as a claim,
+    so that the result is checked like the input. A `dist.reshard` becomes the
+    collectives that move the fewest bytes. Axes of size 1 leave the layouts.
+
+    **Input** (`tp` = 2)
+    ```mlir
+    %1 = dist.reshard %0 : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp]>> to tensor<4x8xf32, #dist.layout<[tp, -]>>
+    ```
+    **Output**
+    ```mlir
+    %1 = dist.reduce_scatter %0 dim 0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>>
+         to tensor<2x8xf32, #dist.layout<[tp, -], of = [4, 8]>>
+    ```
+    Fails when an axis does not divide the dim that it shards; the message names the
+    nearest legal size.
+  }];
+  let statistics = [
+    Statistic<"numAllReduces", "all-reduces", "Number of all_reduces written">,
+    Statistic<"numReduceScatters", "reduce-scatters", "Number of reduce_scatters written">,
+    Statistic<"numAllGathers", "all-gathers", "Number of all_gathers written">,
+    Statistic<"numAllToAlls", "all-to-alls", "Number of all_to_alls written">,
+    Statistic<"numSlices", "slices", "Number of slices written">,
+    Statistic<"numFree", "reshards-free", "Number of reshards that needed nothing">,
+  ];
+  let dependentDialects = ["::tgpt::dist::DistDialect"];
+}
+
+def VerifyPartitioned : Pass<"dist-verify-partitioned", "::mlir::ModuleOp"> {
+  let summary = "check the end of the sharding phase";
+  let description = [{
+    There is a mesh, no `dist.reshard`, every tensor type is local and says of which
+    global tensor, and every op satisfies its sharding rule. Changes nothing.
+  }];
+}
 
 #endif // TGPT_PASSES_SHARDING_PASSES_TD
