@@ -33,7 +33,7 @@ static std::string remaining(double seconds) {
   auto whole = static_cast<long long>(seconds + 0.5);
   if (whole >= 3600)
     return printed("%lldh%02lldm", whole / 3600, whole / 60 % 60);
-  return printed("%lldm%02llds", whole / 60, whole % 60);
+  return whole >= 60 ? printed("%lldm%02llds", whole / 60, whole % 60) : printed("%llds", whole);
 }
 
 std::string ProgressLine::paint(const char *code, const std::string &text) const {

@@ -65,7 +65,8 @@ StepReport TrainingLoop::runStep() {
 void TrainingLoop::requireFinite(const StepMetrics &metrics) const {
   for (const auto &[name, value] : metrics.byName)
     if (!std::isfinite(value))
-      throw Error("step " + std::to_string(state.step) + ": " + name + " is " + std::to_string(value) +
+      throw Error("step " + std::to_string(state.step) + ": " + name + " is " +
+                  (std::isnan(value) ? "nan" : "infinite") +
                   "; lower --lr or lengthen --warmup-steps, or go on with --allow-nonfinite");
 }
 

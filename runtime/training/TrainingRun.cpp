@@ -42,9 +42,9 @@ public:
 private:
   void findStart();
   void openData();
-  void prepareSaving();
   void makeJob();
   void setVariables();
+  void prepareSaving();
   void train();
   double measurePeak();
   void dump();
@@ -90,9 +90,9 @@ void Run::execute() {
     return printPlanSummary(loaded, console.out);
   findStart();
   openData();
-  prepareSaving();
   makeJob();
   setVariables();
+  prepareSaving();
   train();
   dump();
   report();
@@ -123,20 +123,6 @@ void Run::openData() {
     console.out << "note: the checkpoint was trained on " << before << "\n";
 }
 
-void Run::prepareSaving() {
-  if (options.save.empty())
-    return;
-  std::error_code error, ignored;
-  fs::create_directories(options.save, error);
-  if (error || !fs::is_directory(options.save, ignored))
-    throw Error("cannot save to '" + options.save.string() +
-                "': " + (error ? error.message() : "it is not a directory"));
-  bool continues = !checkpoint.empty() && fs::equivalent(checkpoint / "..", options.save, ignored);
-  if (!continues && holdsCheckpoints(options.save))
-    throw Error("'" + options.save.string() + "' holds the checkpoints of another run: continue it with --resume=" +
-                options.save.string() + ", or save to another directory");
-}
-
 void Run::makeJob() {
   console.out << describePlan(loaded) << "\n";
   if (source)
@@ -163,6 +149,20 @@ void Run::setVariables() {
     console.out << "resumed " << checkpoint.string() << ": step " << state.step << ", " << state.tokensSeen
                 << " tokens seen, " << counts.variables << " variables, " << counts.converted << " converted\n";
   }
+}
+
+void Run::prepareSaving() {
+  if (options.save.empty())
+    return;
+  std::error_code error, ignored;
+  fs::create_directories(options.save, error);
+  if (error || !fs::is_directory(options.save, ignored))
+    throw Error("cannot save to '" + options.save.string() +
+                "': " + (error ? error.message() : "it is not a directory"));
+  bool continues = !checkpoint.empty() && fs::equivalent(checkpoint / "..", options.save, ignored);
+  if (!continues && holdsCheckpoints(options.save))
+    throw Error("'" + options.save.string() + "' holds the checkpoints of another run: continue it with --resume=" +
+                options.save.string() + ", or save to another directory");
 }
 
 static DType computeType(const plan::Plan &plan) {
@@ -211,6 +211,8 @@ void Run::train() {
 
 void Run::dump() {
   std::map<std::string, std::string> metadata = {{"model", state.model}, {"step", std::to_string(state.step)}};
+  if (!options.dumpGradients.empty() && !(tokensOfLastStep > 0))
+    throw Error("cannot write gradients of the mean loss: the plan counted no valid tokens in the last step");
   if (!options.dumpGradients.empty())
     writeVariables(*job, gradientsOf(*job), options.dumpGradients, metadata, tokensOfLastStep);
   if (!options.dumpVariables.empty())

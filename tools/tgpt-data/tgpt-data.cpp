@@ -28,9 +28,10 @@ static int run(int argc, char **argv) {
   app.footer(examples);
   std::vector<std::filesystem::path> texts;
   std::filesystem::path output, described;
-  CLI::Option *inputs = app.add_option("texts", texts, "text files, packed in the order given");
-  CLI::Option *out = app.add_option("-o,--output", output, "token file to write; appears whole or not at all");
-  CLI::Option *info = app.add_option("--info", described, "print what this token file holds");
+  CLI::Option *inputs = app.add_option("texts", texts, "text files, packed in the order given")->type_name("FILE");
+  CLI::Option *out =
+      app.add_option("-o,--output", output, "token file to write; appears whole or not at all")->type_name("FILE");
+  CLI::Option *info = app.add_option("--info", described, "print what this token file holds")->type_name("FILE");
   info->excludes(inputs)->excludes(out);
   try {
     app.parse(argc, argv);

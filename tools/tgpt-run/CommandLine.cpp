@@ -24,14 +24,34 @@ cosine ends at --decay-steps, by default the last step). The plan decides model,
 batch, dtype and grid; a checkpoint fits any plan of the same model.
 )";
 
+namespace {
+/// The value type of an optional, or the type itself.
+template <typename T> struct ValueOf { using type = T; };
+template <typename T> struct ValueOf<std::optional<T>> { using type = T; };
+} // namespace
+
+/// An option with a few named values.
+template <typename Target>
+static void addChoice(CLI::App &app, const std::string &name, Target &target,
+                      const std::vector<std::pair<std::string, typename ValueOf<Target>::type>> &choices,
+                      const std::string &description) {
+  std::string names;
+  for (const auto &choice : choices)
+    names += (names.empty() ? "" : "|") + choice.first;
+  auto choose = [&target, name, choices, names](const std::string &text) {
+    for (const auto &[known, value] : choices)
+      if (text == known)
+        return void(target = value);
+    throw CLI::ValidationError(name, "'" + text + "' is unknown, expected " + names);
+  };
+  app.add_option_function<std::string>(name, choose, description)->type_name(names);
+}
+
 static void addDataOptions(CLI::App &app, TrainingOptions &options) {
-  app.add_option("--data", options.data, "token file: llm.c's format, or raw uint16/uint32 tokens");
+  app.add_option("--data", options.data, "token file: llm.c's format, or raw uint16/uint32 tokens")->type_name("FILE");
   app.add_option("--synthetic", options.syntheticSeed, "train on uniform random tokens of this seed instead");
-  std::map<std::string, TokenWidth> widths = {{"uint16", TokenWidth::Uint16}, {"uint32", TokenWidth::Uint32}};
-  app.add_option("--dtype", options.rawTokenWidth,
-                 "token type of a file without header: uint16 or uint32 (default: uint32 for *.u32.bin and *.u32, "
-                 "else uint16)")
-      ->transform(CLI::CheckedTransformer(widths).description(""));
+  addChoice(app, "--dtype", options.rawTokenWidth, {{"uint16", TokenWidth::Uint16}, {"uint32", TokenWidth::Uint32}},
+            "token type of a file without header (default: uint32 for *.u32.bin and *.u32, else uint16)");
   app.add_option("--ignore-token", options.ignoreToken, "labels equal to this id count nowhere");
   app.add_option("--seed", options.dataSeed, "of the order of samples (default: the checkpoint's, else 0)");
 }
@@ -42,37 +62,41 @@ static void addScheduleOptions(CLI::App &app, TrainingOptions &options) {
   app.add_option("--lr", rate.peak, "learning rate after the warm-up")->capture_default_str();
   app.add_option("--min-lr", rate.minimum, "where a cosine ends")->capture_default_str();
   app.add_option("--warmup-steps", rate.warmupSteps, "steps of linear rise to --lr")->capture_default_str();
-  std::map<std::string, LearningRate::Shape> shapes = {{"constant", LearningRate::Shape::Constant},
-                                                       {"cosine", LearningRate::Shape::Cosine}};
-  app.add_option("--lr-schedule", rate.shape, "after the warm-up: constant (default) or cosine")
-      ->transform(CLI::CheckedTransformer(shapes).description(""));
+  using Shape = LearningRate::Shape;
+  addChoice(app, "--lr-schedule", rate.shape, {{"constant", Shape::Constant}, {"cosine", Shape::Cosine}},
+            "after the warm-up (default: constant)");
   app.add_option("--decay-steps", rate.decaySteps, "step where a cosine reaches --min-lr (default: --steps)");
 }
 
 static void addSavingOptions(CLI::App &app, TrainingOptions &options) {
-  app.add_option("--save", options.save, "directory for checkpoints, written at the end and every --save-every steps");
+  app.add_option("--save", options.save, "directory for checkpoints, written at the end and every --save-every steps")
+      ->type_name("DIR");
   app.add_option("--save-every", options.saveEvery, "steps between checkpoints (default: only at the end)");
-  app.add_option("--resume", options.resume, "continue from the latest checkpoint of a directory, or from one of them");
-  app.add_option("--init-from", options.initFrom, "start with the weights of this safetensors file");
+  app.add_option("--resume", options.resume, "continue from the latest checkpoint of a directory, or from one of them")
+      ->type_name("DIR");
+  app.add_option("--init-from", options.initFrom, "start with the weights of this safetensors file")->type_name("FILE");
   app.add_option("--dump-gradients", options.dumpGradients,
-                 "write the gradients of the last step (of the mean loss, before clipping) as safetensors");
-  app.add_option("--dump-variables", options.dumpVariables, "write all variables after the last step as safetensors");
+                 "write the gradients of the last step (of the mean loss, before clipping) as safetensors")
+      ->type_name("FILE");
+  app.add_option("--dump-variables", options.dumpVariables, "write all variables after the last step as safetensors")
+      ->type_name("FILE");
 }
 
 static void addReportOptions(CLI::App &app, TrainingOptions &options) {
-  app.add_option("--metrics", options.metrics, "write a JSON line per step to this file");
+  app.add_option("--metrics", options.metrics, "write a JSON line per step to this file")->type_name("FILE");
   app.add_option("--log-every", options.logEvery, "steps between printed lines")->capture_default_str();
   app.add_flag("--profile", options.profile, "print seconds by part: GEMM, attention, norms, loss, ...");
   app.add_flag("--plan-info", options.planInfo, "print what the plan is for, train nothing");
-  app.add_flag("!--no-peak", options.measurePeak, "do not measure this machine's GEMM peak first (0.3 seconds)");
+  app.add_flag_callback(
+      "--no-peak", [&options] { options.measurePeak = false; },
+      "do not measure this machine's GEMM peak first (0.3 seconds)");
 }
 
 static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
   app.add_option("--threads", options.threadsPerRank, "threads per rank")->capture_default_str();
   app.add_flag("--pin-threads", options.pinThreads, "keep each rank on one core");
-  std::map<std::string, KernelChoice> kernels = {{"cpu", KernelChoice::Cpu}, {"reference", KernelChoice::Reference}};
-  app.add_option("--kernels", options.kernels, "cpu (default), or reference: slow and plain, to compare with")
-      ->transform(CLI::CheckedTransformer(kernels).description(""));
+  addChoice(app, "--kernels", options.kernels, {{"cpu", KernelChoice::Cpu}, {"reference", KernelChoice::Reference}},
+            "cpu (default), or reference: slow and plain, to compare with");
   app.add_option("--stuck-after", options.stuckAfterSeconds, "seconds without progress after which a run is given up")
       ->capture_default_str();
   app.add_flag("--allow-nonfinite", options.allowNonfinite, "go on when the loss or gradient norm is inf or nan");
@@ -80,7 +104,7 @@ static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
 
 void tgpt::addOptions(CLI::App &app, TrainingOptions &options) {
   app.footer(examples);
-  app.add_option("plan", options.plan, "compiled plan, written by tgpt-opt")->required();
+  app.add_option("plan", options.plan, "compiled plan, written by tgpt-opt")->required()->type_name("FILE");
   app.option_defaults()->group("Data");
   addDataOptions(app, options);
   app.option_defaults()->group("Schedule");
