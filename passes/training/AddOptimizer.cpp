@@ -100,7 +100,8 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
     update->setAttr(phaseAttributeName, builder.getStringAttr("update"));
     update.setArgAttr(0, "tgpt.name", builder.getStringAttr("learning_rate"));
     update.setArgAttr(1, "tgpt.name", builder.getStringAttr("step"));
-    for (auto [i, name] : llvm::enumerate(ArrayRef<StringRef>{"loss", "grad_norm", "token_count"}))
+    const StringRef resultNames[] = {"loss", "grad_norm", "token_count"};
+    for (auto [i, name] : llvm::enumerate(resultNames))
       update.setResultAttr(i, "tgpt.name", builder.getStringAttr(name));
     builder.setInsertionPointToStart(update.addEntryBlock());
 
