@@ -9,10 +9,10 @@
 
 #include <atomic>
 
-namespace tgpt::runtime::cpu {
+namespace tgpt::runtime::cpu::TGPT_ISA {
 
 KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands) {
-  return shape.inputType == DType::F64 ? gemmOpenBlas(shape, operands) : gemmOneDnn(shape, operands);
+  return shape.inputType == DType::F64 ? gemmF64(shape, operands) : gemmOneDnn(shape, operands);
 }
 
 /// Rows of C per chunk: at least 128, at most 16 chunks, a multiple of 16.
@@ -34,4 +34,4 @@ KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operand
   return {error};
 }
 
-} // namespace tgpt::runtime::cpu
+} // namespace tgpt::runtime::cpu::TGPT_ISA

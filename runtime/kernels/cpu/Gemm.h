@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // C[m,n] = or += op(A) op(B) + bias, row-major, leading dimensions in elements.
-// Two providers: oneDNN for f32 and bf16 (f32 accumulation), OpenBLAS for f64.
+// Two providers: oneDNN for f32 and bf16 (f32 accumulation), our own for f64.
 // A call uses the calling thread alone, whatever the OpenMP settings, so its
 // result does not depend on the number of threads. What it needs (primitives,
 // scratchpad) is kept per thread and grows only when a new shape is met.
@@ -39,15 +39,23 @@ struct GemmOperands {
   const void *bias = nullptr;
 };
 
+/// f32 and bf16.
+KernelStatus gemmOneDnn(const GemmShape &shape, const GemmOperands &operands);
+
+#ifdef TGPT_ISA
+namespace TGPT_ISA {
+
+KernelStatus gemmF64(const GemmShape &shape, const GemmOperands &operands);
+
+/// The provider for the shape's input type.
 KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands);
 
 /// The same, rows of C split over the OpenMP threads of the caller. The split
 /// depends on the shape alone.
 KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operands);
 
-/// The providers behind gemm().
-KernelStatus gemmOneDnn(const GemmShape &shape, const GemmOperands &operands);
-KernelStatus gemmOpenBlas(const GemmShape &shape, const GemmOperands &operands);
+} // namespace TGPT_ISA
+#endif
 
 } // namespace tgpt::runtime::cpu
 

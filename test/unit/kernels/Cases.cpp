@@ -274,7 +274,7 @@ static void addMovement(Cases &cases, DType t, Shape shape) {
 
 static constexpr DType computeTypes[] = {DType::F64, DType::F32, DType::BF16};
 
-std::vector<Case> tgpt::test::allCases() {
+static Cases makeCases() {
   Cases cases;
   for (DType t : computeTypes) {
     addLinear(cases, t, {1}, 1, 1);
@@ -298,6 +298,11 @@ std::vector<Case> tgpt::test::allCases() {
     addMovement(cases, t, {3, 5, 7});
     addMovement(cases, t, {1});
   }
+  return cases;
+}
+
+const std::vector<Case> &tgpt::test::allCases() {
+  static const Cases cases = makeCases();
   return cases;
 }
 

@@ -38,8 +38,7 @@ static void judge(const Case &kase, const CpuKernelBuild &build) {
 class Conformance : public testing::TestWithParam<std::string> {};
 
 TEST_P(Conformance, EveryBuildIsWithinTheBound) {
-  static const std::vector<Case> cases = allCases();
-  for (const Case &kase : cases)
+  for (const Case &kase : allCases())
     if (kase.kernel == GetParam())
       for (const CpuKernelBuild &build : cpuKernelBuilds())
         judge(kase, build);

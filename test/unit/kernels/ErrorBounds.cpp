@@ -92,13 +92,25 @@ static void sumOfProducts(Judged &j, int64_t terms) {
     j.each(o, [&](int64_t i) { return double(terms + 2) * j.uA * magnitude[o].get(i); });
 }
 
-static int64_t rowsOf(const Tensor &tensor) { return tensor.elements() / tensor.dim(-1); }
+static int64_t rowsOf(const Tensor &tensor) {
+  return tensor.elements() / tensor.dim(-1);
+}
 
-static void linear(Judged &j) { sumOfProducts(j, j.kase.inputs[0].dim(-1)); }
-static void linearWgrad(Judged &j) { sumOfProducts(j, rowsOf(j.kase.inputs[0])); }
-static void sumLeading(Judged &j) { sumOfProducts(j, j.kase.inputs[0].elements() / j.expected[0].elements()); }
-static void embeddingGrad(Judged &j) { sumOfProducts(j, j.kase.inputs[0].elements()); }
-static void addition(Judged &j) { sumOfProducts(j, int64_t(j.kase.inputs.size())); }
+static void linear(Judged &j) {
+  sumOfProducts(j, j.kase.inputs[0].dim(-1));
+}
+static void linearWgrad(Judged &j) {
+  sumOfProducts(j, rowsOf(j.kase.inputs[0]));
+}
+static void sumLeading(Judged &j) {
+  sumOfProducts(j, j.kase.inputs[0].elements() / j.expected[0].elements());
+}
+static void embeddingGrad(Judged &j) {
+  sumOfProducts(j, j.kase.inputs[0].elements());
+}
+static void addition(Judged &j) {
+  sumOfProducts(j, int64_t(j.kase.inputs.size()));
+}
 
 /// x^2 of an f32 is exact in f64; n additions in f64.
 static void sumSquares(Judged &j) {
@@ -115,7 +127,9 @@ static void rope(Judged &j) {
 }
 
 /// rstd: sum of d squares (relative d uA, halved by the root), division, root.
-static double rstdError(const Judged &j, int64_t d) { return (double(d) / 2 + 5) * j.uA; }
+static double rstdError(const Judged &j, int64_t d) {
+  return (double(d) / 2 + 5) * j.uA;
+}
 
 static void rmsNorm(Judged &j) {
   int64_t d = j.kase.inputs[0].dim(-1);
@@ -193,7 +207,9 @@ static double sigmoidError(const Judged &j, double z, double operations) {
 }
 
 /// z = 2 sqrt(2/pi) x (1 + 0.044715 x^2): five operations and two rounded constants.
-static double geluArgument(double x) { return 1.5957691216057308 * x * (1 + 0.044715 * x * x); }
+static double geluArgument(double x) {
+  return 1.5957691216057308 * x * (1 + 0.044715 * x * x);
+}
 
 /// The reference computes 1 + tanh in f64, which cancels for negative arguments.
 static const double referenceCancellation = 4 * roundoff(DType::F64);
@@ -310,9 +326,8 @@ static void adamW(Judged &j) {
 
 /// y + x in the wider of the two dtypes, at least f32.
 static void accumulate(Judged &j) {
-  j.each(0, [&](int64_t i) {
-    return roundoff(DType::F32) * (std::abs(j.in(0, i)) + std::abs(j.kase.outputs[0].get(i)));
-  });
+  j.each(0,
+         [&](int64_t i) { return roundoff(DType::F32) * (std::abs(j.in(0, i)) + std::abs(j.kase.outputs[0].get(i))); });
 }
 
 namespace {
@@ -375,8 +390,8 @@ static void attention(Judged &j) {
     j.bounds[1][row] = sumError + 4 * j.uA * (std::abs(lse) + range);
     for (int64_t e = 0; e < a.c; ++e)
       for (int64_t key = 0; key < keys; ++key)
-        o[a.at(b, i, h, e)] += (worst + sumError + j.uT + double(keys + 2) * j.uA) *
-                               std::abs(p[key] * j.in(2, a.kvAt(b, key, h, e)));
+        o[a.at(b, i, h, e)] +=
+            (worst + sumError + j.uT + double(keys + 2) * j.uA) * std::abs(p[key] * j.in(2, a.kvAt(b, key, h, e)));
   });
   j.each(0, [&](int64_t i) { return o[i]; });
 }
