@@ -85,6 +85,7 @@ LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, Stri
     return fail(error);
 
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // the message names the place; whole modules would drown it
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);

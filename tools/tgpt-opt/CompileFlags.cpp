@@ -45,7 +45,7 @@ struct Flags {
                                     cl::cat(category)};
 
   std::vector<cl::Option *> all() {
-    return {&tp, &pp, &dp, &sp, &microBatches, &microBatchSamples, &dtype, &stages, &maxGradNorm,
+    return {&tp, &pp, &dp, &sp, &microBatches, &microBatchSamples, &dtype, std::addressof(stages), &maxGradNorm,
             &beta1, &beta2, &epsilon, &weightDecay, &seed, &compileTo, &memoryReport};
   }
 };
