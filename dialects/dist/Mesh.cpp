@@ -95,7 +95,8 @@ int64_t MeshOp::rankCount() {
 }
 
 MeshOp tgpt::dist::meshOf(Operation *op) {
-  for (auto module = op->getParentOfType<ModuleOp>(); module; module = module->getParentOfType<ModuleOp>())
+  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+  for (; module; module = module->getParentOfType<ModuleOp>())
     for (Operation &candidate : *module.getBody())
       if (auto mesh = dyn_cast<MeshOp>(candidate))
         return mesh;
