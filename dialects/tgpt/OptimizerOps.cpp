@@ -125,7 +125,8 @@ LogicalResult FillOp::verify() {
 ShardingRule FillOp::getShardingRule() {
   ShardingRule rule;
   rule.results = {leadingFactors(getOutput().getType().getRank())};
-  return getValue().isZero() ? rule.joint() : rule;
+  rule.mayBePartial = getValue().isZero();
+  return rule;
 }
 
 int64_t FillOp::getFlops() {
