@@ -1,0 +1,298 @@
+//===- CollectivesTest.cpp - collectives against their definition -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random shapes, dimensions, dtypes and group sizes. The expected output is
+// computed element by element from the definition, in member order, so every
+// comparison is exact. bf16 is added in f32 and rounded once.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/comm/BlockCopy.h"
+#include "runtime/comm/InProcessGroup.h"
+#include "runtime/kernels/api/BFloat16.h"
+#include "test/unit/comm/RankThreads.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+namespace {
+
+/// A tensor that owns its bytes.
+struct Tensor {
+  Tensor(DType dtype, std::vector<int64_t> shape) {
+    view.dtype = dtype;
+    view.rank = static_cast<uint8_t>(shape.size());
+    std::copy(shape.begin(), shape.end(), view.shape.begin());
+    bytes.resize(view.bytes());
+    view.data = bytes.data();
+  }
+  Tensor(const Tensor &other) : bytes(other.bytes), view(other.view) { view.data = bytes.data(); }
+  bool operator==(const Tensor &other) const { return bytes == other.bytes; }
+
+  void randomize(std::mt19937_64 &random) {
+    std::normal_distribution<double> normal;
+    for (int64_t i = 0; i < view.elements(); ++i)
+      switch (view.dtype) {
+      case DType::F64: view.as<double>()[i] = normal(random); break;
+      case DType::F32: view.as<float>()[i] = static_cast<float>(normal(random)); break;
+      case DType::BF16: view.as<BFloat16>()[i] = toBFloat16(static_cast<float>(normal(random))); break;
+      case DType::I32: view.as<int32_t>()[i] = static_cast<int32_t>(random()); break;
+      }
+  }
+
+  std::vector<std::byte> bytes;
+  TensorView view;
+};
+
+/// What the definition says about element `i` of the reduced tensor.
+template <typename T, typename A, typename Widen, typename Narrow>
+void reduceElement(const std::vector<Tensor> &inputs, int64_t i, Reduction reduction, Tensor &into, int64_t to,
+                   Widen widen, Narrow narrow) {
+  A result = widen(inputs[0].view.as<T>()[i]);
+  for (size_t m = 1; m < inputs.size(); ++m) {
+    A x = widen(inputs[m].view.as<T>()[i]);
+    result = reduction == Reduction::Sum ? A(result + x) : std::max(result, x);
+  }
+  into.view.as<T>()[to] = narrow(result);
+}
+
+void reduceElement(const std::vector<Tensor> &inputs, int64_t i, Reduction reduction, Tensor &into, int64_t to) {
+  auto same = [](auto x) { return x; };
+  switch (into.view.dtype) {
+  case DType::F64: return reduceElement<double, double>(inputs, i, reduction, into, to, same, same);
+  case DType::F32: return reduceElement<float, float>(inputs, i, reduction, into, to, same, same);
+  case DType::BF16:
+    return reduceElement<BFloat16, float>(
+        inputs, i, reduction, into, to, [](BFloat16 x) { return toFloat(x); }, [](float x) { return toBFloat16(x); });
+  case DType::I32:
+    // A wide sum, cut to 32 bits, is the wrapping sum.
+    return reduceElement<int32_t, int64_t>(
+        inputs, i, reduction, into, to, [](int32_t x) { return int64_t(x); }, [](int64_t x) { return int32_t(x); });
+  }
+}
+
+TensorIndex indexOf(const TensorView &tensor, int64_t flat) {
+  TensorIndex index{};
+  for (int i = tensor.rank - 1; i >= 0; flat /= tensor.shape[i--])
+    index[i] = flat % tensor.shape[i];
+  return index;
+}
+
+int64_t flatOf(const TensorView &tensor, const TensorIndex &index) {
+  int64_t flat = 0;
+  for (size_t i = 0; i < tensor.rank; ++i)
+    flat = flat * tensor.shape[i] + index[i];
+  return flat;
+}
+
+/// A random collective call of a group.
+struct Case {
+  explicit Case(uint64_t seed) : random(seed), size(1 + random() % 5), dtype(static_cast<DType>(random() % 4)) {
+    for (uint64_t dims = 1 + random() % 4; dims > 0; --dims)
+      shape.push_back(1 + random() % 7);
+    dim = static_cast<int>(random() % shape.size());
+    dim2 = static_cast<int>(random() % shape.size());
+    if (random() % 8 == 0)
+      shape[0] *= 600; // several blocks of the reduction
+  }
+
+  std::vector<Tensor> inputs(const std::vector<int64_t> &of) {
+    std::vector<Tensor> result;
+    for (int64_t m = 0; m < size; ++m)
+      result.emplace_back(dtype, of).randomize(random);
+    return result;
+  }
+
+  std::mt19937_64 random;
+  int64_t size;
+  DType dtype;
+  std::vector<int64_t> shape;
+  int dim, dim2;
+};
+
+/// Runs `call(communicator, input, output)` on all members.
+template <typename Call>
+std::vector<Tensor> run(const std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape, const Call &call) {
+  int64_t size = static_cast<int64_t>(inputs.size());
+  InProcessWorld world({size, size, 20, {}});
+  std::vector<int64_t> ranks;
+  std::vector<Tensor> outputs;
+  for (int64_t m = 0; m < size; ++m) {
+    ranks.push_back(m);
+    outputs.emplace_back(inputs[0].view.dtype, outputShape);
+  }
+  InProcessGroup group(world, "group 0", ranks);
+  test::onRanks(size, [&](int64_t m) { call(group.member(m), inputs[m].view, outputs[m].view); });
+  return outputs;
+}
+
+class RandomCollective : public testing::TestWithParam<uint64_t> {};
+
+} // namespace
+
+TEST_P(RandomCollective, AllReduce) {
+  Case c(GetParam());
+  Reduction reduction = c.random() % 2 ? Reduction::Sum : Reduction::Max;
+  std::vector<Tensor> inputs = c.inputs(c.shape);
+  Tensor expected(c.dtype, c.shape);
+  for (int64_t i = 0; i < expected.view.elements(); ++i)
+    reduceElement(inputs, i, reduction, expected, i);
+  std::vector<Tensor> outputs = run(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+    member.allReduce(input, output, reduction);
+  });
+  for (const Tensor &output : outputs)
+    EXPECT_EQ(output, expected);
+  // In place.
+  std::vector<Tensor> buffers = inputs;
+  run(buffers, c.shape,
+      [&](Communicator &member, TensorView buffer, TensorView) { member.allReduce(buffer, buffer, reduction); });
+  for (const Tensor &buffer : buffers)
+    EXPECT_EQ(buffer, expected);
+}
+
+TEST_P(RandomCollective, AllGather) {
+  Case c(GetParam());
+  std::vector<Tensor> inputs = c.inputs(c.shape);
+  std::vector<int64_t> joined = c.shape;
+  joined[c.dim] *= c.size;
+  Tensor expected(c.dtype, joined);
+  size_t element = sizeInBytes(c.dtype);
+  for (int64_t i = 0; i < expected.view.elements(); ++i) {
+    TensorIndex index = indexOf(expected.view, i);
+    const Tensor &from = inputs[index[c.dim] / c.shape[c.dim]];
+    index[c.dim] %= c.shape[c.dim];
+    std::memcpy(&expected.bytes[i * element], &from.bytes[flatOf(from.view, index) * element], element);
+  }
+  for (const Tensor &output : run(inputs, joined, [&](Communicator &member, TensorView input, TensorView output) {
+         member.allGather(input, output, c.dim);
+       }))
+    EXPECT_EQ(output, expected);
+}
+
+TEST_P(RandomCollective, ReduceScatter) {
+  Case c(GetParam());
+  std::vector<int64_t> whole = c.shape;
+  whole[c.dim] *= c.size;
+  std::vector<Tensor> inputs = c.inputs(whole);
+  std::vector<Tensor> outputs = run(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+    member.reduceScatter(input, output, c.dim);
+  });
+  for (int64_t m = 0; m < c.size; ++m) {
+    Tensor expected(c.dtype, c.shape);
+    for (int64_t i = 0; i < expected.view.elements(); ++i) {
+      TensorIndex index = indexOf(expected.view, i);
+      index[c.dim] += m * c.shape[c.dim];
+      reduceElement(inputs, flatOf(inputs[0].view, index), Reduction::Sum, expected, i);
+    }
+    EXPECT_EQ(outputs[m], expected) << "member " << m;
+  }
+}
+
+TEST_P(RandomCollective, AllToAll) {
+  Case c(GetParam());
+  std::vector<int64_t> from = c.shape, to = c.shape;
+  from[c.dim] *= c.size;
+  to[c.dim2] *= c.size;
+  std::vector<Tensor> inputs = c.inputs(from);
+  std::vector<Tensor> outputs = run(inputs, to, [&](Communicator &member, TensorView input, TensorView output) {
+    member.allToAll(input, output, c.dim, c.dim2);
+  });
+  size_t element = sizeInBytes(c.dtype);
+  for (int64_t m = 0; m < c.size; ++m) {
+    Tensor expected(c.dtype, to);
+    for (int64_t i = 0; i < expected.view.elements(); ++i) {
+      TensorIndex index = indexOf(expected.view, i);
+      int64_t source = index[c.dim2] / c.shape[c.dim2];
+      index[c.dim2] %= c.shape[c.dim2];
+      index[c.dim] += m * c.shape[c.dim];
+      std::memcpy(&expected.bytes[i * element], &inputs[source].bytes[flatOf(inputs[0].view, index) * element],
+                  element);
+    }
+    EXPECT_EQ(outputs[m], expected) << "member " << m;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomCollective, testing::Range<uint64_t>(0, 60));
+
+TEST(Collectives, GatherAndScatterInPlaceAlongTheFirstDimension) {
+  std::vector<Tensor> buffers(3, Tensor(DType::F64, {6, 2}));
+  std::mt19937_64 random(5);
+  for (Tensor &buffer : buffers)
+    buffer.randomize(random);
+  std::vector<Tensor> before = buffers;
+  InProcessWorld world({3, 3, 20, {}});
+  InProcessGroup group(world, "group 0", {0, 1, 2});
+  test::onRanks(3, [&](int64_t m) {
+    TensorView part = buffers[m].view;
+    part.shape[0] = 2;
+    part.data = buffers[m].view.as<double>() + m * 4;
+    group.member(m).reduceScatter(buffers[m].view, part, 0);
+    group.member(m).allGather(part, buffers[m].view, 0);
+  });
+  for (const Tensor &buffer : buffers)
+    for (int64_t i = 0; i < 12; ++i)
+      EXPECT_EQ(buffer.view.as<double>()[i],
+                (before[0].view.as<double>()[i] + before[1].view.as<double>()[i]) + before[2].view.as<double>()[i]);
+}
+
+TEST(Collectives, ANaNStaysUnderMax) {
+  double nan = std::nan("");
+  for (int holder = 0; holder < 3; ++holder) {
+    std::vector<Tensor> inputs(3, Tensor(DType::F64, {1}));
+    for (int m = 0; m < 3; ++m)
+      inputs[m].view.as<double>()[0] = m == holder ? nan : m;
+    for (const Tensor &output : run(inputs, {1}, [](Communicator &member, TensorView input, TensorView output) {
+           member.allReduce(input, output, Reduction::Max);
+         }))
+      EXPECT_TRUE(std::isnan(output.view.as<double>()[0])) << "NaN on member " << holder;
+  }
+}
+
+// Sums that depend on their order in the last bits, with members arriving at random times.
+TEST(Collectives, TimingDoesNotChangeTheBits) {
+  std::mt19937_64 random(9);
+  std::vector<Tensor> inputs;
+  for (int m = 0; m < 5; ++m)
+    inputs.emplace_back(DType::F32, std::vector<int64_t>{1000}).randomize(random);
+  std::vector<Tensor> first;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::vector<Tensor> outputs = run(inputs, {1000}, [&](Communicator &member, TensorView input, TensorView output) {
+      std::this_thread::sleep_for(std::chrono::microseconds((member.index() * 7 + repeat * 3) % 5 * 100));
+      member.allReduce(input, output, Reduction::Sum);
+    });
+    if (repeat == 0)
+      first = outputs;
+    for (int m = 0; m < 5; ++m)
+      EXPECT_EQ(outputs[m], first[0]);
+  }
+}
+
+TEST(Collectives, ManyMembersManyTimes) {
+  // 64 threads on few cores: meetings block instead of spinning.
+  constexpr int64_t ranks = 64;
+  InProcessWorld world({ranks, ranks, 20, {}});
+  std::vector<int64_t> all(ranks);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    all[rank] = rank;
+  InProcessGroup group(world, "group 0", all);
+  std::vector<int64_t> wrong(ranks);
+  test::onRanks(ranks, [&](int64_t rank) {
+    Tensor x(DType::I32, {3});
+    for (int32_t repeat = 0; repeat < 50; ++repeat) {
+      std::fill_n(x.view.as<int32_t>(), 3, static_cast<int32_t>(rank) + repeat);
+      group.member(rank).allReduce(x.view, x.view, Reduction::Sum);
+      wrong[rank] += x.view.as<int32_t>()[2] != 63 * 64 / 2 + 64 * repeat;
+      world.noteProgress(rank);
+    }
+  });
+  EXPECT_EQ(wrong, std::vector<int64_t>(ranks));
+}

@@ -1,0 +1,165 @@
+//===- JobFailureTest.cpp - refused plans and failing ranks -----*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whatever fails, the job ends at once with one message that names the place.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/engine/Job.h"
+#include "runtime/plan/Error.h"
+#include "test/unit/engine/TinyInputs.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+using namespace tgpt::test;
+
+namespace {
+
+std::string errorOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// Fails on one dp index and micro-batch.
+class FailingInputs final : public TinyInputs {
+public:
+  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
+    if (dpIndex == 1 && microBatch == 2)
+      throw Error("token id 70000 is beyond the vocabulary of 50257");
+    TinyInputs::fill(input, dpIndex, microBatch, destination);
+  }
+};
+
+/// Keeps one dp index waiting for longer than the job's patience.
+class SlowInputs final : public TinyInputs {
+public:
+  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
+    if (dpIndex == 0 && microBatch == 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    TinyInputs::fill(input, dpIndex, microBatch, destination);
+  }
+};
+
+KernelStatus failingKernel(const KernelCall &) {
+  return {"the sky is falling"};
+}
+
+plan::Instruction &at(plan::Plan &plan, int stage, int segment, int index) {
+  return *plan.mutable_stages(stage)->mutable_segments(segment)->mutable_instructions(index);
+}
+
+} // namespace
+
+TEST(JobFailure, UnknownKernelNamesTheNearest) {
+  plan::Plan plan = tinyPipeline();
+  at(plan, 0, 1, 2).set_opcode("ad");
+  EXPECT_EQ(errorOf([&] { Job job(plan, referenceOptions()); }),
+            "invalid plan: stage 0, segment 'forward', instruction 2 (ad, tiny.mlir:7:3 add): unknown kernel 'ad', the "
+            "nearest known one is 'add'");
+}
+
+TEST(JobFailure, WrongOperandsAreRefusedAtLoad) {
+  plan::Plan plan = tinyPipeline();
+  at(plan, 0, 1, 2).mutable_inputs()->RemoveLast();
+  std::string error = errorOf([&] { Job job(plan, referenceOptions()); });
+  EXPECT_EQ(error.find("invalid plan: stage 0, segment 'forward', instruction 2 (add"), 0u) << error;
+}
+
+TEST(JobFailure, AxisOffsetsAreCheckedAtTheirLastRank) {
+  plan::Plan plan = tinyPipeline();
+  at(plan, 0, 1, 1).mutable_axis_offsets(0)->set_stride(3); // tp rank 1 would read [3, 5) of 4
+  std::string error = errorOf([&] { Job job(plan, referenceOptions()); });
+  EXPECT_EQ(error.find("invalid plan: stage 0, segment 'forward', instruction 1 (slice)"), 0u) << error;
+}
+
+TEST(JobFailure, FailingInputEndsTheJobWithItsPlace) {
+  Job job(tinyPipeline(), referenceOptions());
+  job.initializeVariables();
+  FailingInputs inputs;
+  auto start = std::chrono::steady_clock::now();
+  std::string error = errorOf([&] { job.runStep(inputs); });
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  // Both tp ranks of dp 1 fail; whichever is first is named.
+  EXPECT_TRUE(error.find("rank 4 (dp 1, pp 0, tp 0), ") == 0 || error.find("rank 5 (dp 1, pp 0, tp 1), ") == 0)
+      << error;
+  EXPECT_NE(error.find("stage 0, segment 'forward', instruction 0 (input values), micro-batch 2: token id 70000 is "
+                       "beyond the vocabulary of 50257"),
+            std::string::npos)
+      << error;
+  EXPECT_EQ(errorOf([&] { job.runStep(inputs); }), error) << "the job stays failed";
+}
+
+TEST(JobFailure, FailingKernelEndsTheJobWithItsModelLine) {
+  JobOptions options = referenceOptions();
+  auto find = options.kernels.find;
+  options.kernels.find = [find](std::string_view opcode, const KernelCall &call) {
+    return opcode == "add" ? ResolvedKernel{failingKernel, nullptr} : find(opcode, call);
+  };
+  Job job(tinyPipeline(1, 1, 2), options);
+  job.initializeVariables();
+  TinyInputs inputs;
+  EXPECT_EQ(
+      errorOf([&] { job.runStep(inputs); }),
+      "rank 0 (dp 0, pp 0, tp 0), stage 0, segment 'forward', instruction 2 (add, tiny.mlir:7:3 add), micro-batch 0: "
+      "the sky is falling");
+}
+
+TEST(JobFailure, StuckJobNamesWaiterAndCulprit) {
+  JobOptions options = referenceOptions();
+  options.stuckAfterSeconds = 0.2;
+  Job job(tinyPipeline(2, 1, 2), options);
+  job.initializeVariables();
+  SlowInputs inputs;
+  std::string error = errorOf([&] { job.runStep(inputs); });
+  EXPECT_NE(error.find("no rank has advanced for 0.2 s: rank "), std::string::npos) << error;
+  EXPECT_NE(
+      error.find("rank 0 (dp 0, pp 0, tp 0), which is at stage 0, segment 'forward', instruction 0 (input values), "
+                 "micro-batch 1"),
+      std::string::npos)
+      << error;
+}
+
+TEST(JobFailure, RanksThatReportDifferentMetricsDisagree) {
+  plan::Plan plan = tinyPipeline();
+  // The loss is reported before it is summed over dp.
+  plan.mutable_stages(1)->mutable_segments(3)->mutable_instructions()->SwapElements(0, 1);
+  Job job(plan, referenceOptions());
+  job.initializeVariables();
+  TinyInputs inputs;
+  std::string error = errorOf([&] { job.runStep(inputs); });
+  EXPECT_EQ(error.find("rank 6 (dp 1, pp 1, tp 0), metric 'loss': it is "), 0u) << error;
+  EXPECT_NE(error.find(" on rank 2 (dp 0, pp 1, tp 0)"), std::string::npos) << error;
+}
+
+TEST(JobFailure, PlansBeyondTheMachineAreRefusedBeforeTheyTouchMemory) {
+  plan::Plan plan = tinyPipeline();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  int64_t more = int64_t(1) << 50;
+  plan::Region &last = *stage.mutable_regions(stage.regions_size() - 1);
+  last.set_slot_bytes(last.slot_bytes() + more);
+  stage.set_arena_bytes(stage.arena_bytes() + more);
+  std::string error = errorOf([&] { Job job(plan, referenceOptions()); });
+  EXPECT_EQ(error.find("the plan needs 4294967296 MiB for its 8 ranks, but this machine has "), 0u) << error;
+}
+
+TEST(JobFailure, BadOptions) {
+  JobOptions options = referenceOptions();
+  options.threadsPerRank = 0;
+  EXPECT_EQ(errorOf([&] { Job job(tinyPipeline(), options); }), "threads per rank is 0, it must be at least 1");
+  options.threadsPerRank = 1;
+  options.stuckAfterSeconds = 0;
+  EXPECT_NE(errorOf([&] { Job job(tinyPipeline(), options); }).find("it must be positive"), std::string::npos);
+}
