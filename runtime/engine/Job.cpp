@@ -104,6 +104,7 @@ private:
   void throwIfFailed();
   void collectMetrics();
 
+  std::vector<int64_t> dpIndices;                    // by rank
   std::vector<std::vector<ReportedMetric>> reported; // by rank, then metric
   StepMetrics metrics;
   std::mutex failureMutex;
@@ -121,6 +122,8 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
   BindingContext context{plan, grid, options.kernels, metricNames};
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     programs.push_back(std::make_unique<RankProgram>(context, rank, arenas[rank]->base(), transport->of(rank)));
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    dpIndices.push_back(grid.coordinate(rank, "dp"));
   variables = std::make_unique<VariableTable>(plan, grid, arenas);
   reported.assign(grid.ranks(), std::vector<ReportedMetric>(metricNames.size()));
   for (const std::string &name : metricNames)
@@ -173,7 +176,7 @@ public:
   StepTask(Impl &job, StepInputs &inputs) : job(job), inputs(inputs) {}
   void run(int64_t rank) noexcept override {
     RankProgram &program = *job.programs[rank];
-    StepContext context{&inputs, job.grid.coordinate(rank, "dp"), -1, job.reported[rank]};
+    StepContext context{&inputs, job.dpIndices[rank], -1, job.reported[rank]};
     try {
       program.runStep(context, job.options.profile, [&] { job.world.noteProgress(rank); });
     } catch (const JobAborted &) {
