@@ -45,9 +45,12 @@ bool FactorAxes::canTake(char factor, ArrayRef<StringRef> axes) const {
 
 bool FactorAxes::isDivisible(char factor, StringRef dims, Value value, int64_t parts) const {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  for (auto [dim, letter] : llvm::enumerate(dims))
-    if (letter == factor && (shape[dim] / rule.unitElements(factor)) % parts != 0)
+  for (auto [dim, letter] : llvm::enumerate(dims)) {
+    // Only an innermost dim counts elements; elsewhere the factor counts units (lse: a number a head).
+    int64_t unitElements = dim + 1 == dims.size() ? rule.unitElements(factor) : 1;
+    if (letter == factor && (shape[dim] / unitElements) % parts != 0)
       return false;
+  }
   return true;
 }
 
