@@ -1,0 +1,141 @@
+//===- Workloads.cpp - the kernel calls of a training step ------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/bench/Workloads.h"
+#include "runtime/kernels/api/TypeDispatch.h"
+
+#include <cmath>
+
+using namespace tgpt::runtime;
+using Shape = std::vector<int64_t>;
+
+double Workload::bytes() const {
+  double sum = 0;
+  for (const auto *operands : {&inputs, &outputs})
+    for (const OperandShape &operand : *operands) {
+      double elements = 1;
+      for (int64_t size : operand.shape)
+        elements *= double(size);
+      sum += elements * double(sizeInBytes(operand.dtype));
+    }
+  return sum;
+}
+
+namespace {
+/// Adds the calls of a step to a list.
+class Step {
+public:
+  Step(const ModelSizes &m, DType compute) : m(m), t(compute), a(accumulatorOf(compute)) {}
+
+  void linear(const std::string &role, int64_t k, int64_t n, int64_t count);
+  void attention();
+  void elementwise();
+  void loss();
+  void optimizer();
+  std::vector<Workload> calls;
+
+private:
+  OperandShape compute(Shape shape) const { return {t, std::move(shape)}; }
+  OperandShape accumulator(Shape shape) const { return {a, std::move(shape)}; }
+  Shape rows(int64_t width) const { return {m.batch, m.sequence, width}; }
+  Workload &add(std::string kernel, std::string role, std::vector<OperandShape> inputs,
+                std::vector<OperandShape> outputs, int64_t count) {
+    calls.push_back({std::move(kernel), std::move(role), std::move(inputs), std::move(outputs), {}, 0, count});
+    return calls.back();
+  }
+
+  const ModelSizes &m;
+  DType t, a;
+};
+} // namespace
+
+void Step::linear(const std::string &role, int64_t k, int64_t n, int64_t count) {
+  double flops = 2.0 * double(m.batch * m.sequence) * double(k) * double(n);
+  add("linear", role, {compute(rows(k)), compute({n, k})}, {compute(rows(n))}, count).flops = flops;
+  add("linear_dgrad", role, {compute(rows(n)), compute({n, k})}, {compute(rows(k))}, count).flops = flops;
+  Workload &wgrad = add("linear_wgrad", role, {compute(rows(n)), compute(rows(k))}, {accumulator({n, k})}, count);
+  wgrad.flops = flops;
+  wgrad.attributes.set("accumulate", int64_t(1));
+}
+
+void Step::attention() {
+  int64_t c = m.width / m.heads;
+  OperandShape q = compute(rows(m.width)), kv = compute(rows(m.kvHeads * c));
+  OperandShape lse = accumulator({m.batch, m.heads, m.sequence});
+  // Two products over the causal half: 2 * 2 * b h s^2/2 c.
+  double forward = 2.0 * double(m.batch * m.heads * c) * double(m.sequence) * double(m.sequence + 1);
+  auto setAttributes = [&](Workload &call, double flops) {
+    call.flops = flops;
+    call.attributes.set("head_dim", c);
+    call.attributes.set("causal", int64_t(1));
+    call.attributes.set("scale", 1 / std::sqrt(double(c)));
+  };
+  setAttributes(add("attention", "", {q, kv, kv}, {q, lse}, m.layers), forward);
+  setAttributes(add("attention_grad", "", {q, q, kv, kv, q, lse}, {q, kv, kv}, m.layers), 2.5 * forward);
+  for (const auto &[role, operand] : {std::pair("q", q), {"k", kv}}) {
+    Attributes &attributes = add("rope", role, {operand}, {operand}, 2 * m.layers).attributes;
+    attributes.set("head_dim", c);
+    attributes.set("theta", 10000.0);
+  }
+}
+
+void Step::elementwise() {
+  OperandShape x = compute(rows(m.width)), w = compute({m.width}), hidden = compute(rows(m.hidden));
+  OperandShape rstd = accumulator({m.batch, m.sequence}), dw = accumulator({m.width});
+  int64_t norms = 2 * m.layers + 1;
+  add("rms_norm", "", {x, w}, {x, rstd}, norms).attributes.set("epsilon", 1e-5);
+  add("rms_norm_grad", "", {x, x, w, rstd}, {x, dw}, norms);
+  add("layer_norm", "", {x, w, w}, {x, rstd, rstd}, 0).attributes.set("epsilon", 1e-5);
+  add("layer_norm_grad", "", {x, x, w, rstd, rstd}, {x, dw, dw}, 0);
+  add("swiglu", "", {hidden, hidden}, {hidden}, m.layers);
+  add("swiglu_grad", "", {hidden, hidden, hidden}, {hidden, hidden}, m.layers);
+  add("gelu", "", {hidden}, {hidden}, 0);
+  add("gelu_grad", "", {hidden, hidden}, {hidden}, 0);
+  add("add", "residual", {x, x}, {x}, 2 * m.layers);
+  add("add_n", "residual gradient", {x, x}, {x}, 2 * m.layers);
+}
+
+void Step::loss() {
+  OperandShape logits = compute(rows(m.vocabulary)), tokens{DType::I32, {m.batch, m.sequence}};
+  OperandShape perToken = accumulator({m.batch, m.sequence}), scalar = accumulator({});
+  OperandShape x = compute(rows(m.width));
+  add("embedding", "", {tokens, compute({m.vocabulary, m.width})}, {x}, 1);
+  add("embedding_grad", "", {tokens, x}, {accumulator({m.vocabulary, m.width})}, 1)
+      .attributes.set("accumulate", int64_t(1));
+  add("cross_entropy", "", {logits, tokens}, {scalar, scalar, perToken}, 1);
+  add("cross_entropy_grad", "", {logits, tokens, perToken, scalar}, {logits}, 1);
+  add("row_max", "vocabulary-parallel", {logits}, {perToken}, 0);
+  add("softmax_sums", "vocabulary-parallel", {logits, tokens, perToken}, {perToken, perToken}, 0);
+}
+
+void Step::optimizer() {
+  int64_t kvWidth = m.width / m.heads * m.kvHeads;
+  int64_t layer = 2 * m.width * m.width + 2 * m.width * kvWidth + 3 * m.width * m.hidden + 2 * m.width;
+  int64_t parameters = m.layers * layer + m.vocabulary * m.width + m.width;
+  OperandShape state = accumulator({parameters}), scalar = accumulator({});
+  add("sum_squares", "", {state}, {scalar}, 1);
+  Attributes &attributes =
+      add("adamw", "", {state, state, state, state, scalar, scalar, scalar}, {state, state, state}, 1).attributes;
+  for (auto [name, value] : {std::pair("beta1", 0.9), {"beta2", 0.95}, {"epsilon", 1e-8}, {"weight_decay", 0.1}})
+    attributes.set(name, value);
+  if (t != a)
+    add("cast", "parameters", {state}, {compute({parameters})}, 1);
+}
+
+std::vector<Workload> tgpt::runtime::trainingStepWorkloads(const ModelSizes &m, DType compute) {
+  Step step(m, compute);
+  int64_t kvWidth = m.width / m.heads * m.kvHeads;
+  step.linear("q, o", m.width, m.width, 2 * m.layers);
+  step.linear("k, v", m.width, kvWidth, 2 * m.layers);
+  step.linear("gate, up", m.width, m.hidden, 2 * m.layers);
+  step.linear("down", m.hidden, m.width, m.layers);
+  step.linear("head", m.width, m.vocabulary, 1);
+  step.attention();
+  step.elementwise();
+  step.loss();
+  step.optimizer();
+  return std::move(step.calls);
+}
