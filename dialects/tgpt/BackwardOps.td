@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Created by tgpt-differentiate. Gradients of parameters have the accumulator's
-// element type (f64, else f32); gradients of activations have the activation's.
+// Created by tgpt-differentiate after tgpt.begin_backward, consumed by plan-lower,
+// which makes one kernel call of each. Gradients of parameters have the accumulation
+// type A(T) (f64, else f32) and may be added to their state by the kernel itself;
+// gradients of activations have the activation's type T.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_TGPT_BACKWARDOPS_TD
@@ -22,8 +24,20 @@ class Tgpt_BackwardOp<string mnemonic, list<Trait> traits = [], list<string> ker
 def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [], ["getShardOffsets", "canAccumulate"]> {
   let summary = "add each token's gradient to its row of the table";
   let description = [{
-    Rule `bs,bsd->vd`. The row count is that of the result; v is in the result only:
+    Rule `ab,abD->VD`. The row count is that of the result; V is in the result only:
     a rank adds the rows it holds.
+
+    Lifespan: from tgpt-differentiate, for `embedding`, to plan-lower.
+
+    ```mlir
+    // args: %ids: tensor<2x8xi32>, %dx: tensor<2x8x64xf32>
+    %dtable = tgpt.embedding_grad %ids, %dx : (tensor<2x8xi32>, tensor<2x8x64xf32>) -> tensor<256x64xf32>
+    ```
+
+    Constraints:
+    - C1: output_grad is [batch, sequence, width], the result [vocabulary, width].
+    - C2: batch and sequence are those of the ids, the widths are equal.
+    - C3: the result has the accumulation type A(T) of output_grad.
   }];
   let arguments = (ins Tgpt_TokenTensor:$ids, Tgpt_Tensor:$output_grad);
   let results = (outs Tgpt_AccTensor:$table_grad);
@@ -31,61 +45,175 @@ def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [], ["getShardOffse
 
 def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad"> {
   let summary = "gradient of a linear's input";
-  let description = [{ `dx = dy w`. Rule `..n,nk->..k`. }];
+  let description = [{
+    `dx = dy w`. Rule `..N,NK->..K`: a sharded n leaves dx partial.
+
+    Lifespan: from tgpt-differentiate, for `linear`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x96xf32>, %w: tensor<96x64xf32>
+    %dx = tgpt.linear_dgrad %dy, %w : (tensor<2x8x96xf32>, tensor<96x64xf32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: the weight has rank 2, the result the rank of output_grad.
+    - C2: output_grad's last dim is the weight's n, the result's its k; the leading dims are equal.
+    - C3: output_grad, weight and result have one element type.
+  }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$weight);
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
 def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [], ["canAccumulate"]> {
   let summary = "gradient of a linear's weight";
-  let description = [{ `dw = dy^T x`. Rule `..n,..k->nk`: the rows are a reduction. }];
+  let description = [{
+    `dw = dy^T x`. Rule `..N,..K->NK`: the rows are a reduction, so sharded rows
+    (batch over dp) leave dw partial.
+
+    Lifespan: from tgpt-differentiate, for `linear`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x96xf32>, %x: tensor<2x8x64xf32>
+    %dw = tgpt.linear_wgrad %dy, %x : (tensor<2x8x96xf32>, tensor<2x8x64xf32>) -> tensor<96x64xf32>
+    ```
+
+    Constraints:
+    - C1: output_grad and input have one rank, the result rank 2.
+    - C2: the result is [last dim of output_grad, last dim of input]; the leading dims are equal.
+    - C3: input has output_grad's element type T, the result A(T).
+  }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$input);
   let results = (outs Tgpt_AccTensor:$weight_grad);
 }
 
 def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [], ["canAccumulate"]> {
-  let summary = "sum over leading dims";
+  let summary = "gradient of what was broadcast: the sum over the leading dims";
   let description = [{
-    Gradient of a value that was broadcast: a bias, a position table. The result's
-    shape is the trailing dims of the input. Rule `abT->T`, linear.
+    For a bias or a position table. The result's shape is the trailing dims of the
+    input. Rule `abT->T`, linear: a partial input gives a partial result.
+
+    Lifespan: from tgpt-differentiate, for `linear` with a bias and a broadcasting
+    `add`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x96xf32>
+    %dbias = tgpt.sum_leading %dy : (tensor<2x8x96xf32>) -> tensor<96xf32>
+    %dpositions = tgpt.sum_leading %dy : (tensor<2x8x96xf32>) -> tensor<8x96xf32>
+    ```
+
+    Constraints:
+    - C1: the result's shape is the trailing dims of the input.
+    - C2: the result has the accumulation type A(T) of the input.
   }];
   let arguments = (ins Tgpt_Tensor:$input);
-  let results = (outs Tgpt_Tensor:$output);
+  let results = (outs Tgpt_AccTensor:$output);
 }
 
 def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [], ["canAccumulate"]> {
-  let summary = "gradients of rms_norm";
-  let description = [{ Rule `..d,..d,d,..->..d,d`, d blocked: the weight's gradient sums over the rows. }];
+  let summary = "gradients of a row's elements and of the weight, from the saved rstd";
+  let description = [{
+    With `g = dy w` and `xhat = x rstd`: `dx = rstd (g - xhat mean(g xhat))`, `dw = sum of dy xhat`.
+    Rule `..D,..D,D,..->..D,D`, D blocked: the weight's gradient sums over the rows.
+
+    Lifespan: from tgpt-differentiate, for `rms_norm`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x64xf32>, %x: tensor<2x8x64xf32>, %w: tensor<64xf32>, %rstd: tensor<2x8xf32>
+    %dx, %dw = tgpt.rms_norm_grad %dy, %x, %w, %rstd : (tensor<2x8x64xf32>, tensor<2x8x64xf32>, tensor<64xf32>, tensor<2x8xf32>) -> (tensor<2x8x64xf32>, tensor<64xf32>)
+    ```
+
+    Constraints:
+    - C1: the input has a dim at least, the weight and its gradient one, rstd one less than the input.
+    - C2: weight and gradient have the input's last dim, rstd its leading dims; the rest has its shape.
+    - C3: output_grad, weight and input_grad have the input's element type T, rstd and weight_grad have A(T).
+  }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$input, Tgpt_Tensor:$weight, Tgpt_AccTensor:$rstd);
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad);
 }
 
 def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [], ["canAccumulate"]> {
-  let summary = "gradients of layer_norm";
-  let description = [{ Rule `..d,..d,d,..,..->..d,d,d`, d blocked. }];
+  let summary = "gradients of a row's elements, the weight and the bias, from the saved mean and rstd";
+  let description = [{
+    With `g = dy w` and `xhat = (x - mean) rstd`: `dx = rstd (g - mean(g) - xhat mean(g xhat))`,
+    `dw = sum of dy xhat`, `dbias = sum of dy`. Rule `..D,..D,D,..,..->..D,D,D`, D blocked.
+
+    Lifespan: from tgpt-differentiate, for `layer_norm`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x64xf32>, %x: tensor<2x8x64xf32>, %w: tensor<64xf32>, %mean: tensor<2x8xf32>, %rstd: tensor<2x8xf32>
+    %dx, %dw, %dbias = tgpt.layer_norm_grad %dy, %x, %w, %mean, %rstd : (tensor<2x8x64xf32>, tensor<2x8x64xf32>, tensor<64xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x64xf32>, tensor<64xf32>, tensor<64xf32>)
+    ```
+
+    Constraints:
+    - C1: the input has a dim at least, weight and parameter gradients one, mean and rstd one less than the input.
+    - C2: weight and parameter gradients have the input's last dim, mean and rstd its leading dims; the rest has its shape.
+    - C3: output_grad, weight and input_grad have the input's element type T, the others have A(T).
+  }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$input, Tgpt_Tensor:$weight, Tgpt_AccTensor:$mean,
                        Tgpt_AccTensor:$rstd);
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad, Tgpt_AccTensor:$bias_grad);
 }
 
 def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad"> {
-  let summary = "gradients of attention, recomputing the probabilities from the log-sum-exp";
-  let description = [{ Rule `bsh,bsh,bsh,bsh,bsh,bhs->bsh,bsh,bsh` as in attention. }];
+  let summary = "gradients of query, key and value, recomputing the probabilities from the log-sum-exp";
+  let description = [{
+    `p = exp(scale q k^T - lse)`, `dv = p^T do`, `ds = p (do v^T - rowsum(do o)) scale`,
+    `dq = ds k`, `dk = ds^T q`; a KV head sums over the query heads that read it.
+    Rule `abH,abH,abH,abH,abH,aHb->abH,abH,abH` as in attention.
+
+    Lifespan: from tgpt-differentiate, for `attention`, to plan-lower.
+
+    ```mlir
+    // args: %do: tensor<2x8x64xf32>, %q: tensor<2x8x64xf32>, %k: tensor<2x8x32xf32>, %v: tensor<2x8x32xf32>, %o: tensor<2x8x64xf32>, %lse: tensor<2x4x8xf32>
+    %dq, %dk, %dv = tgpt.attention_grad %do, %q, %k, %v, %o, %lse {head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<2x8x64xf32>, tensor<2x8x64xf32>, tensor<2x8x32xf32>, tensor<2x8x32xf32>, tensor<2x8x64xf32>, tensor<2x4x8xf32>) -> (tensor<2x8x64xf32>, tensor<2x8x32xf32>, tensor<2x8x32xf32>)
+    ```
+
+    Constraints:
+    - C1 to C6: as in attention.
+    - C4, also: each gradient has the shape of what it is the gradient of.
+    - C5, also: each gradient has the query's element type.
+  }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$query, Tgpt_Tensor:$key, Tgpt_Tensor:$value, Tgpt_Tensor:$output,
                        Tgpt_AccTensor:$lse, I64Attr:$head_dim, F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal);
   let results = (outs Tgpt_Tensor:$query_grad, Tgpt_Tensor:$key_grad, Tgpt_Tensor:$value_grad);
 }
 
 def Tgpt_GeluGradOp : Tgpt_BackwardOp<"gelu_grad", [], ["getInPlaceOperand"]> {
-  let summary = "gradient of gelu";
-  let description = [{ Elementwise. }];
+  let summary = "dy times the derivative of gelu at x";
+  let description = [{
+    Elementwise; may overwrite dy.
+
+    Lifespan: from tgpt-differentiate, for `gelu`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x64xf32>, %x: tensor<2x8x64xf32>
+    %dx = tgpt.gelu_grad %dy, %x : (tensor<2x8x64xf32>, tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: operands and result have one shape.
+    - C2: operands and result have one element type.
+  }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$input);
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
 def Tgpt_SwigluGradOp : Tgpt_BackwardOp<"swiglu_grad"> {
-  let summary = "gradients of swiglu";
-  let description = [{ Elementwise. }];
+  let summary = "gradients of the gate and of what it gates";
+  let description = [{
+    With `s = sigmoid(gate)`: `dup = dy gate s`, `dgate = dy up s (1 + gate (1 - s))`. Elementwise.
+
+    Lifespan: from tgpt-differentiate, for `swiglu`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x96xf32>, %gate: tensor<2x8x96xf32>, %up: tensor<2x8x96xf32>
+    %dgate, %dup = tgpt.swiglu_grad %dy, %gate, %up : (tensor<2x8x96xf32>, tensor<2x8x96xf32>, tensor<2x8x96xf32>) -> (tensor<2x8x96xf32>, tensor<2x8x96xf32>)
+    ```
+
+    Constraints:
+    - C1: operands and results have one shape.
+    - C2: operands and results have one element type.
+  }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$gate, Tgpt_Tensor:$up);
   let results = (outs Tgpt_Tensor:$gate_grad, Tgpt_Tensor:$up_grad);
 }
@@ -94,7 +222,19 @@ def Tgpt_CrossEntropyGradOp : Tgpt_BackwardOp<"cross_entropy_grad", [], ["getSha
   let summary = "gradient of the logits: softmax minus one-hot";
   let description = [{
     `dloss (exp(logits - lse) - [label])`, 0 for an ignored token. Rule
-    `bsv,bs,bs,->bsv`: local whatever shards the vocabulary.
+    `abV,ab,ab,->abV`: local whatever shards the vocabulary. May overwrite the logits.
+
+    Lifespan: from tgpt-differentiate, for `cross_entropy`, to plan-lower.
+
+    ```mlir
+    // args: %logits: tensor<2x8x256xf32>, %labels: tensor<2x8xi32>, %lse: tensor<2x8xf32>, %dloss: tensor<f32>
+    %dlogits = tgpt.cross_entropy_grad %logits, %labels, %lse, %dloss : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>, tensor<f32>) -> tensor<2x8x256xf32>
+    ```
+
+    Constraints:
+    - C1: the logits are [batch, sequence, vocabulary], labels and lse [batch, sequence].
+    - C2: batch and sequence are equal; the result has the shape of the logits.
+    - C3: the result has the logits' element type T, lse and loss_grad have A(T).
   }];
   let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$lse, Tgpt_Scalar:$loss_grad);
   let results = (outs Tgpt_Tensor:$logits_grad);

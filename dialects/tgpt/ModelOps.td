@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Written by tgpt-import into @loss, consumed by plan-lower, which makes one kernel
+// call of each. In between they change only their types: the batch becomes static,
+// f32 becomes the compute type, global tensors become one rank's shards.
+//
+// In every op T is the compute type (f64, f32 or bf16), A(T) the type of sums and
+// statistics: f64 for f64, else f32. `..` in a rule stands for the leading dims.
+//
+//===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_TGPT_MODELOPS_TD
 #define TGPT_DIALECTS_TGPT_MODELOPS_TD
 
@@ -18,8 +27,20 @@ class Tgpt_ForwardFormat<string mnemonic, list<Trait> traits = [], list<string> 
 def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [], ["getShardOffsets"], ["getFlops", "getBytesRead"]> {
   let summary = "look up a row of the table for each token";
   let description = [{
-    `y[b,s,:] = table[ids[b,s],:]`. Rule `bs,vd->bsd`: with the vocabulary sharded a
+    `y[b,s,:] = table[ids[b,s],:]`. Rule `ab,VD->abD`: with the vocabulary sharded a
     rank gives zeros for rows it does not hold, so the result is partial.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `embedding_grad`.
+
+    ```mlir
+    // args: %ids: tensor<2x8xi32>, %table: tensor<256x64xf32>
+    %x = tgpt.embedding %ids, %table : (tensor<2x8xi32>, tensor<256x64xf32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: the table is [vocabulary, width], the result [batch, sequence, width].
+    - C2: batch and sequence are those of the ids, the width that of the table.
+    - C3: the result has the table's element type T.
   }];
   let arguments = (ins Tgpt_TokenTensor:$ids, Tgpt_Tensor:$table);
   let results = (outs Tgpt_Tensor:$output);
@@ -28,8 +49,23 @@ def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [], ["getShardOffsets"], 
 def Tgpt_LinearOp : Tgpt_ForwardFormat<"linear"> {
   let summary = "multiply rows by a weight, add a bias";
   let description = [{
-    `y = x w^T + bias`, w is [n, k] as in torch. Rule `..k,nk[,n]->..n`; k is blocked
+    `y = x w^T + bias`, w is [n, k] as in torch. Rule `..K,NK[,N]->..N`; K is blocked
     when there is a bias, since a partial sum would count the bias once a rank.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `linear_dgrad`,
+    `linear_wgrad` and, for the bias, `sum_leading`.
+
+    ```mlir
+    // args: %x: tensor<2x8x64xf32>, %w: tensor<96x64xf32>, %bias: tensor<96xf32>
+    %y = tgpt.linear %x, %w, %bias : (tensor<2x8x64xf32>, tensor<96x64xf32>, tensor<96xf32>) -> tensor<2x8x96xf32>
+    %z = tgpt.linear %x, %w : (tensor<2x8x64xf32>, tensor<96x64xf32>) -> tensor<2x8x96xf32>
+    ```
+
+    Constraints:
+    - C1: the weight has rank 2, the bias rank 1, the result the rank of the input.
+    - C2: the input's last dim is the weight's k; the result's last dim and the bias are its n;
+      the leading dims of input and result are equal.
+    - C3: weight and bias have the input's element type T; the result has T or A(T).
   }];
   let arguments = (ins Tgpt_Tensor:$input, Tgpt_Tensor:$weight, Optional<Tgpt_Tensor>:$bias);
   let results = (outs Tgpt_Tensor:$output);
@@ -39,7 +75,21 @@ def Tgpt_RmsNormOp : Tgpt_ForwardFormat<"rms_norm"> {
   let summary = "scale rows to unit root mean square";
   let description = [{
     `rstd = 1/sqrt(mean(x^2) + epsilon)`, `y = x rstd w` (arXiv 1910.07467). Rule
-    `..d,d->..d,..`, d blocked.
+    `..D,D->..D,..`, D blocked.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `rms_norm_grad`, for
+    which rstd is kept.
+
+    ```mlir
+    // args: %x: tensor<2x8x64xbf16>, %w: tensor<64xbf16>
+    %y, %rstd = tgpt.rms_norm %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x8x64xbf16>, tensor<64xbf16>) -> (tensor<2x8x64xbf16>, tensor<2x8xf32>)
+    ```
+
+    Constraints:
+    - C1: the input has a dim at least, the weight one, rstd one less than the input.
+    - C2: the weight has the input's last dim; the result has the input's shape, rstd its leading dims.
+    - C3: weight and result have the input's element type T, rstd has A(T).
+    - C4: `epsilon` is finite and at least 0.
   }];
   let arguments = (ins Tgpt_Tensor:$input, Tgpt_Tensor:$weight, F64Attr:$epsilon);
   let results = (outs Tgpt_Tensor:$output, Tgpt_AccTensor:$rstd);
@@ -49,7 +99,21 @@ def Tgpt_LayerNormOp : Tgpt_ForwardFormat<"layer_norm"> {
   let summary = "scale rows to zero mean and unit variance";
   let description = [{
     `y = (x - mean) rstd w + bias`, biased variance (arXiv 1607.06450). Rule
-    `..d,d,d->..d,..,..`, d blocked.
+    `..D,D,D->..D,..,..`, D blocked.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `layer_norm_grad`, for
+    which mean and rstd are kept.
+
+    ```mlir
+    // args: %x: tensor<2x8x64xf32>, %w: tensor<64xf32>, %bias: tensor<64xf32>
+    %y, %mean, %rstd = tgpt.layer_norm %x, %w, %bias {epsilon = 1.0e-5 : f64} : (tensor<2x8x64xf32>, tensor<64xf32>, tensor<64xf32>) -> (tensor<2x8x64xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+    ```
+
+    Constraints:
+    - C1: the input has a dim at least, weight and bias one, mean and rstd one less than the input.
+    - C2: weight and bias have the input's last dim; the result has the input's shape, mean and rstd its leading dims.
+    - C3: weight, bias and result have the input's element type T, mean and rstd have A(T).
+    - C4: `epsilon` is finite and at least 0.
   }];
   let arguments = (ins Tgpt_Tensor:$input, Tgpt_Tensor:$weight, Tgpt_Tensor:$bias, F64Attr:$epsilon);
   let results = (outs Tgpt_Tensor:$output, Tgpt_AccTensor:$mean, Tgpt_AccTensor:$rstd);
@@ -60,7 +124,22 @@ def Tgpt_RopeOp : Tgpt_ForwardFormat<"rope"> {
   let description = [{
     Elements i and i + c/2 of each head turn by `p theta^(-2i/c)` at position p
     (arXiv 2104.09864; half-split pairs as in Hugging Face LLaMA), backwards when `inverse`.
-    Rule `bsh->bsh`, s blocked, h in units of `head_dim` elements.
+    Rule `abH->abH`, the sequence b blocked, H in units of `head_dim` elements.
+
+    Lifespan: from tgpt-import to plan-lower; it is orthogonal, so its backward is
+    itself with `inverse` the other way round.
+
+    ```mlir
+    // args: %q: tensor<2x8x64xf32>
+    %y = tgpt.rope %q {head_dim = 16 : i64, theta = 1.0e4 : f64} : (tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+    %z = tgpt.rope %y {head_dim = 16 : i64, theta = 1.0e4 : f64, inverse = true} : (tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: the input is [batch, sequence, heads x head_dim].
+    - C2: `head_dim` is even, at least 2, and divides the last dim.
+    - C3: the result has the input's shape and element type.
+    - C4: `theta` is finite and above 0.
   }];
   let arguments = (ins Tgpt_Tensor:$input, I64Attr:$head_dim, F64Attr:$theta, DefaultValuedAttr<BoolAttr, "false">:$inverse);
   let results = (outs Tgpt_Tensor:$output);
@@ -70,9 +149,25 @@ def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention"> {
   let summary = "softmax(scale q k^T + mask) v for each head";
   let description = [{
     Query head i reads KV head `i / (h/g)` (grouped-query attention, arXiv 2305.13245). Also gives
-    the log-sum-exp of each row for the backward (arXiv 2205.14135). Rule
-    `bsh,bsh,bsh->bsh,bhs`: heads of q, k and v are sharded together, in units of
-    `head_dim`; s is blocked.
+    the log-sum-exp of each row for the backward (arXiv 2205.14135). With `causal` a
+    row sees no later column. Rule `abH,abH,abH->abH,aHb`: heads of q, k and v are
+    sharded together, in units of `head_dim`; the sequence b is blocked.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `attention_grad`.
+
+    ```mlir
+    // args: %q: tensor<2x8x64xf32>, %k: tensor<2x8x32xf32>, %v: tensor<2x8x32xf32>
+    %o, %lse = tgpt.attention %q, %k, %v {head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<2x8x64xf32>, tensor<2x8x32xf32>, tensor<2x8x32xf32>) -> (tensor<2x8x64xf32>, tensor<2x4x8xf32>)
+    ```
+
+    Constraints:
+    - C1: query, key, value and lse have rank 3.
+    - C2: `head_dim` is at least 1 and divides the last dims of query, key and value.
+    - C3: the number of query heads is a multiple of the number of key heads.
+    - C4: batch and sequence are equal, value has the shape of key, the result that of query;
+      lse is [batch, query heads, sequence].
+    - C5: key, value and result have the query's element type T, lse has A(T).
+    - C6: `scale` is finite.
   }];
   let arguments = (ins Tgpt_Tensor:$query, Tgpt_Tensor:$key, Tgpt_Tensor:$value, I64Attr:$head_dim, F64Attr:$scale,
                        DefaultValuedAttr<BoolAttr, "true">:$causal);
@@ -80,15 +175,41 @@ def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention"> {
 }
 
 def Tgpt_GeluOp : Tgpt_ForwardFormat<"gelu"> {
-  let summary = "GELU, tanh approximation";
-  let description = [{ `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))` (arXiv 1606.08415), elementwise. }];
+  let summary = "Gaussian error linear unit, tanh approximation";
+  let description = [{
+    `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))` (arXiv 1606.08415), elementwise.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `gelu_grad`.
+
+    ```mlir
+    // args: %x: tensor<2x8x64xf32>
+    %y = tgpt.gelu %x : (tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: the result has the input's shape.
+    - C2: the result has the input's element type.
+  }];
   let arguments = (ins Tgpt_Tensor:$input);
   let results = (outs Tgpt_Tensor:$output);
 }
 
 def Tgpt_SwigluOp : Tgpt_ForwardFormat<"swiglu"> {
   let summary = "gate sigmoid(gate) up";
-  let description = [{ arXiv 2002.05202, elementwise. }];
+  let description = [{
+    The gated activation of LLaMA's MLP (arXiv 2002.05202), elementwise.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `swiglu_grad`.
+
+    ```mlir
+    // args: %gate: tensor<2x8x96xf32>, %up: tensor<2x8x96xf32>
+    %y = tgpt.swiglu %gate, %up : (tensor<2x8x96xf32>, tensor<2x8x96xf32>) -> tensor<2x8x96xf32>
+    ```
+
+    Constraints:
+    - C1: gate, up and result have one shape.
+    - C2: gate, up and result have one element type.
+  }];
   let arguments = (ins Tgpt_Tensor:$gate, Tgpt_Tensor:$up);
   let results = (outs Tgpt_Tensor:$output);
 }
@@ -98,6 +219,20 @@ def Tgpt_AddOp : Tgpt_ForwardFormat<"add", [], ["getInPlaceOperand"]> {
   let description = [{
     Residual connections, biases, position tables. Linear in both operands together:
     partial operands give a partial result.
+
+    Lifespan: from tgpt-import to plan-lower. The gradient of lhs is that of the
+    result; so is that of rhs, through `sum_leading` where it was broadcast.
+
+    ```mlir
+    // args: %x: tensor<2x8x64xf32>, %positions: tensor<8x64xf32>
+    %y = tgpt.add %x, %x : (tensor<2x8x64xf32>, tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+    %z = tgpt.add %x, %positions : (tensor<2x8x64xf32>, tensor<8x64xf32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: the shape of rhs is the trailing dims of lhs.
+    - C2: the result has the shape of lhs.
+    - C3: lhs, rhs and result have one element type.
   }];
   let arguments = (ins Tgpt_Tensor:$lhs, Tgpt_Tensor:$rhs);
   let results = (outs Tgpt_Tensor:$output);
@@ -105,7 +240,21 @@ def Tgpt_AddOp : Tgpt_ForwardFormat<"add", [], ["getInPlaceOperand"]> {
 
 def Tgpt_CastOp : Tgpt_ForwardFormat<"cast"> {
   let summary = "round to another element type";
-  let description = [{ Rounds to nearest even, elementwise. }];
+  let description = [{
+    Rounds to nearest even, elementwise.
+
+    Lifespan: written by tgpt-specialize-batch, tgpt-differentiate and
+    tgpt-add-optimizer where a compute type meets an accumulation type; consumed by
+    plan-lower. Its backward casts the other way.
+
+    ```mlir
+    // args: %x: tensor<64xf32>
+    %y = tgpt.cast %x : (tensor<64xf32>) -> tensor<64xbf16>
+    ```
+
+    Constraints:
+    - C1: the result has the input's shape.
+  }];
   let arguments = (ins Tgpt_Tensor:$input);
   let results = (outs Tgpt_Tensor:$output);
 }
@@ -114,8 +263,21 @@ def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["hasAccumulat
   let summary = "sum of the token losses and number of valid tokens";
   let description = [{
     `loss_sum = sum over valid tokens of lse - logits[label]`; a negative label is not
-    valid and counts nowhere. Rule `bsv,bs->,,bs`, v blocked: with the vocabulary to be
+    valid and counts nowhere. Rule `abV,ab->,,ab`, V blocked: with the vocabulary to be
     sharded, `tgpt-split-loss` writes the op as row_max, softmax_sums and token_loss.
+
+    Lifespan: from tgpt-import to tgpt-split-loss or plan-lower; its backward is
+    `cross_entropy_grad`, for which lse is kept.
+
+    ```mlir
+    // args: %logits: tensor<2x8x256xf32>, %labels: tensor<2x8xi32>
+    %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : (tensor<2x8x256xf32>, tensor<2x8xi32>) -> (tensor<f32>, tensor<f32>, tensor<2x8xf32>)
+    ```
+
+    Constraints:
+    - C1: the logits are [batch, sequence, vocabulary], labels and lse [batch, sequence].
+    - C2: batch and sequence are equal.
+    - C3: loss_sum, token_count and lse have the accumulation type A(T) of the logits.
   }];
   let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels);
   let results = (outs Tgpt_Scalar:$loss_sum, Tgpt_Scalar:$token_count, Tgpt_AccTensor:$lse);

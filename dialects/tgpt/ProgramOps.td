@@ -46,7 +46,10 @@ def Tgpt_ParameterOp : Tgpt_Op<"parameter", [Symbol]> {
   let summary = "declare a trainable tensor";
   let description = [{
     With `per_layer` the declaration stands for that many parameters, one a layer; its
-    name has a `*` where the layer's number goes. `tgpt-unroll-layers` writes them out.
+    name has a `*` where the layer's number goes. `no_decay` exempts it from weight decay.
+
+    Lifespan: from tgpt-import to plan-lower, which makes a buffer of it; per_layer
+    until tgpt-unroll-layers, which writes the layers out.
 
     ```mlir
     tgpt.parameter @embed.weight : tensor<256x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
@@ -70,7 +73,10 @@ def Tgpt_StateOp : Tgpt_Op<"state", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     `transient` state holds nothing of use from its last read in the update to the next
     begin, so that reader may overwrite it.
 
+    Lifespan: from tgpt-add-optimizer to plan-lower, which makes a buffer of it.
+
     ```mlir
+    tgpt.parameter @embed.weight : tensor<256x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
     tgpt.state gradient @embed.weight.gradient of @embed.weight : tensor<256x64xf32> {transient}
     tgpt.state metric @loss_sum : tensor<f32> {transient}
     ```
@@ -78,6 +84,7 @@ def Tgpt_StateOp : Tgpt_Op<"state", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     Constraints:
     - C1: `of` names a parameter of the same global shape; a metric has none.
     - C2: the element type is f64 or f32.
+    - C3: the type is static.
   }];
   let arguments = (ins Tgpt_StateRoleAttr:$role, SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
                        OptionalAttr<FlatSymbolRefAttr>:$parameter, UnitAttr:$transient);
@@ -89,12 +96,20 @@ def Tgpt_ReadOp : Tgpt_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     MemoryEffects<[MemRead]>]> {
   let summary = "take the present value of a parameter or state";
   let description = [{
+    In the forward and backward the value is that before the update. Inside
+    `tgpt.repeat` a `per_layer` parameter is that of the current layer.
+
+    Lifespan: from tgpt-import and tgpt-add-optimizer to plan-lower, where its result
+    becomes the symbol's buffer.
+
     ```mlir
+    tgpt.parameter @embed.weight : tensor<256x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
     %w = tgpt.read @embed.weight : tensor<256x64xf32>
     ```
 
     Constraints:
     - C1: the symbol is a parameter or state of the result type.
+    - C2: a `per_layer` parameter is read inside a `tgpt.repeat` of that count.
   }];
   let arguments = (ins FlatSymbolRefAttr:$symbol);
   let results = (outs AnyRankedTensor:$value);
@@ -104,12 +119,18 @@ def Tgpt_ReadOp : Tgpt_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
 def Tgpt_WriteOp : Tgpt_Op<"write", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, MemoryEffects<[MemWrite]>]> {
   let summary = "replace the value of a parameter or state";
   let description = [{
+    Lifespan: from tgpt-add-optimizer (@begin and @update) to plan-lower, where the
+    producer of the value writes the symbol's buffer, or a copy does.
+
     ```mlir
+    // args: %0: tensor<256x64xf32>
+    tgpt.parameter @embed.weight : tensor<256x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
     tgpt.write %0, @embed.weight : tensor<256x64xf32>
     ```
 
     Constraints:
     - C1: the symbol is a parameter or state of the operand's type.
+    - C2: the symbol is no `per_layer` parameter.
   }];
   let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol);
   let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
@@ -119,8 +140,14 @@ def Tgpt_AccumulateOp : Tgpt_Op<"accumulate", [DeclareOpInterfaceMethods<SymbolU
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops", "getBytesRead", "getBytesWritten"]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "add to a state";
   let description = [{
+    Lifespan: from tgpt-differentiate (gradients and metrics of each micro-batch) to
+    plan-lower, where the producer of the value adds to the state's buffer if its
+    kernel can, else an `accumulate` kernel does.
+
     ```mlir
-    tgpt.accumulate %0, @embed.weight.gradient : tensor<256x64xf32>
+    // args: %0: tensor<f32>
+    tgpt.state metric @loss_sum : tensor<f32> {transient}
+    tgpt.accumulate %0, @loss_sum : tensor<f32>
     ```
 
     Constraints:
@@ -137,7 +164,10 @@ def Tgpt_RepeatOp : Tgpt_Op<"repeat", [SingleBlock, RecursiveMemoryEffects]> {
     The block's arguments are the values that travel from layer to layer. Inside it
     `tgpt.read` of a `per_layer` parameter means that of the current layer.
 
+    Lifespan: from tgpt-import to tgpt-unroll-layers; none remains after it.
+
     ```mlir
+    // args: %x: tensor<2x8x64xf32>
     %y = tgpt.repeat 4 (%h = %x) : tensor<2x8x64xf32> {
       %0 = tgpt.gelu %h : (tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
       tgpt.yield %0 : tensor<2x8x64xf32>
@@ -147,7 +177,9 @@ def Tgpt_RepeatOp : Tgpt_Op<"repeat", [SingleBlock, RecursiveMemoryEffects]> {
     Constraints:
     - C1: `count` is at least 1.
     - C2: operands, block arguments, yielded values and results have the same types.
-    - C3: every `per_layer` parameter read inside has `per_layer` equal to `count`.
+
+    Every `per_layer` parameter read inside has `per_layer` equal to `count`: C2 of
+    `tgpt.read`.
   }];
   let arguments = (ins I64Attr:$count, Variadic<AnyRankedTensor>:$inits);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -157,11 +189,19 @@ def Tgpt_RepeatOp : Tgpt_Op<"repeat", [SingleBlock, RecursiveMemoryEffects]> {
 }
 
 def Tgpt_YieldOp : Tgpt_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["::tgpt::RepeatOp"]>]> {
-  let summary = "end a repeated block";
+  let summary = "end a repeated block and name the values that travel to the next layer";
   let description = [{
+    Lifespan: that of the `tgpt.repeat` around it.
+
     ```mlir
-    tgpt.yield %0 : tensor<2x8x64xf32>
+    // args: %x: tensor<2x8x64xf32>
+    %y = tgpt.repeat 2 (%h = %x) : tensor<2x8x64xf32> {
+      %0 = tgpt.gelu %h : (tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+      tgpt.yield %0 : tensor<2x8x64xf32>
+    }
     ```
+
+    Constraints: C2 of `tgpt.repeat`.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
@@ -170,8 +210,10 @@ def Tgpt_YieldOp : Tgpt_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<[
 def Tgpt_BeginBackwardOp : Tgpt_Op<"begin_backward", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "mark where the backward begins";
   let description = [{
-    Written by `tgpt-differentiate`: ops before it are the forward, ops after it the
-    backward of a micro-batch. `dist-split-stages` consumes it.
+    Ops before it are the forward, ops after it the backward of a micro-batch. Its
+    memory effects keep it in place among reads, writes and accumulations.
+
+    Lifespan: from tgpt-differentiate to dist-split-stages; none remains after it.
 
     ```mlir
     tgpt.begin_backward

@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Created by tgpt-add-optimizer (@begin and @update) and tgpt-split-loss, consumed
+// by plan-lower, which makes one kernel call of each.
+//
+//===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_TGPT_TRAININGOPS_TD
 #define TGPT_DIALECTS_TGPT_TRAININGOPS_TD
 
@@ -19,8 +24,23 @@ class Tgpt_TrainingOp<string mnemonic, list<Trait> traits = [], list<string> ker
 //===----------------------------------------------------------------------===//
 
 def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max"> {
-  let summary = "maximum of each row";
-  let description = [{ Rule `bsv->bs`; a sharded v leaves the result partial (max). }];
+  let summary = "the largest logit of each token";
+  let description = [{
+    The first step of a sharded cross-entropy. Rule `abV->ab`; a sharded V leaves the
+    result partial (max).
+
+    Lifespan: from tgpt-split-loss to plan-lower.
+
+    ```mlir
+    // args: %logits: tensor<2x8x256xf32>
+    %max = tgpt.row_max %logits : (tensor<2x8x256xf32>) -> tensor<2x8xf32>
+    ```
+
+    Constraints:
+    - C1: the logits are [batch, sequence, vocabulary], the result [batch, sequence].
+    - C2: batch and sequence are equal.
+    - C3: the result has the accumulation type A(T) of the logits.
+  }];
   let arguments = (ins Tgpt_Tensor:$logits);
   let results = (outs Tgpt_AccTensor:$maximum);
 }
@@ -28,8 +48,20 @@ def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max"> {
 def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [], ["getShardOffsets"]> {
   let summary = "sum of exp(logit - max) of each row, and the label's logit";
   let description = [{
-    Rule `bsv,bs,bs->bs,bs`; a sharded v leaves both results partial: the label's
-    logit is 0 on ranks that do not hold it.
+    The second step of a sharded cross-entropy. Rule `abV,ab,ab->ab,ab`; a sharded V
+    leaves both results partial: the label's logit is 0 on ranks that do not hold it.
+
+    Lifespan: from tgpt-split-loss to plan-lower.
+
+    ```mlir
+    // args: %logits: tensor<2x8x256xf32>, %labels: tensor<2x8xi32>, %max: tensor<2x8xf32>
+    %sum, %label = tgpt.softmax_sums %logits, %labels, %max : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+    ```
+
+    Constraints:
+    - C1: the logits are [batch, sequence, vocabulary], all others [batch, sequence].
+    - C2: batch and sequence are equal.
+    - C3: maximum and results have the accumulation type A(T) of the logits.
   }];
   let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum);
   let results = (outs Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
@@ -37,7 +69,22 @@ def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [], ["getShardOffsets"]
 
 def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss"> {
   let summary = "sum of max + log(sum_exp) - label_logit over valid tokens";
-  let description = [{ Rule `bs,bs,bs,bs->,,bs`. }];
+  let description = [{
+    The last step of a sharded cross-entropy, on whole rows again. Rule
+    `ab,ab,ab,ab->,,ab`; results as those of `cross_entropy`.
+
+    Lifespan: from tgpt-split-loss to plan-lower.
+
+    ```mlir
+    // args: %labels: tensor<2x8xi32>, %max: tensor<2x8xf32>, %sum: tensor<2x8xf32>, %label: tensor<2x8xf32>
+    %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %label : (tensor<2x8xi32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<f32>, tensor<2x8xf32>)
+    ```
+
+    Constraints:
+    - C1: maximum, sum_exp, label_logit and lse are [batch, sequence].
+    - C2: batch and sequence are those of the labels.
+    - C3: all but the labels have one element type.
+  }];
   let arguments = (ins Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum, Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
   let results = (outs Tgpt_Scalar:$loss_sum, Tgpt_Scalar:$token_count, Tgpt_AccTensor:$lse);
 }
@@ -47,15 +94,44 @@ def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss"> {
 //===----------------------------------------------------------------------===//
 
 def Tgpt_SumSquaresOp : Tgpt_TrainingOp<"sum_squares"> {
-  let summary = "sum of the squares of all elements";
-  let description = [{ Every factor is a reduction: a sharded input gives a partial scalar. }];
+  let summary = "one gradient's share of the squared gradient norm";
+  let description = [{
+    The sum of the squares of all elements. Every factor is a reduction: a sharded
+    input gives a partial scalar.
+
+    Lifespan: from tgpt-add-optimizer to plan-lower.
+
+    ```mlir
+    // args: %gradient: tensor<256x64xf32>
+    %squares = tgpt.sum_squares %gradient : (tensor<256x64xf32>) -> tensor<f32>
+    ```
+
+    Constraints:
+    - C1: the result has the input's element type.
+  }];
   let arguments = (ins Tgpt_AccTensor:$input);
   let results = (outs Tgpt_Scalar:$output);
 }
 
 def Tgpt_AddNOp : Tgpt_TrainingOp<"add_n", [], ["getInPlaceOperand"]> {
   let summary = "sum of equal-shaped values, in operand order";
-  let description = [{ Linear in all operands together. }];
+  let description = [{
+    Gradients of a value with several uses; squared norms of all gradients. Linear in
+    all operands together: equally partial operands give a partial result.
+
+    Lifespan: from tgpt-differentiate and tgpt-add-optimizer to plan-lower.
+    Canonicalization forwards a single operand and flattens a sum whose only use is
+    another sum of the same block.
+
+    ```mlir
+    // args: %a: tensor<2x8x64xf32>, %b: tensor<2x8x64xf32>, %c: tensor<2x8x64xf32>
+    %sum = tgpt.add_n %a, %b, %c : (tensor<2x8x64xf32>, tensor<2x8x64xf32>, tensor<2x8x64xf32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: there is an operand at least.
+    - C2: operands and result have one shape and element type.
+  }];
   let arguments = (ins Variadic<Tgpt_Tensor>:$inputs);
   let results = (outs Tgpt_Tensor:$output);
   let hasCanonicalizer = 1;
@@ -66,6 +142,17 @@ def Tgpt_ClipScaleOp : Tgpt_TrainingOp<"clip_scale"> {
   let description = [{
     `grad_norm = sqrt(norm_squared)/count`;
     `scale = min(1, max_norm/(grad_norm + 1e-6))/count`, as torch's clip_grad_norm_. `max_norm` 0 does not clip.
+
+    Lifespan: from tgpt-add-optimizer to plan-lower.
+
+    ```mlir
+    // args: %squares: tensor<f32>, %count: tensor<f32>
+    %norm, %scale = tgpt.clip_scale %squares, %count {max_norm = 1.0 : f64} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    ```
+
+    Constraints:
+    - C1: operands and results have one element type.
+    - C2: `max_norm` is finite and at least 0.
   }];
   let arguments = (ins Tgpt_Scalar:$norm_squared, Tgpt_Scalar:$token_count, F64Attr:$max_norm);
   let results = (outs Tgpt_Scalar:$grad_norm, Tgpt_Scalar:$scale);
@@ -73,16 +160,43 @@ def Tgpt_ClipScaleOp : Tgpt_TrainingOp<"clip_scale"> {
 
 def Tgpt_DivideOp : Tgpt_TrainingOp<"divide"> {
   let summary = "x / y, 0 where y is 0";
-  let description = [{ Elementwise, on scalars: the mean loss. }];
+  let description = [{
+    On scalars: the mean loss, which is 0 where no token is valid.
+
+    Lifespan: from tgpt-add-optimizer to plan-lower.
+
+    ```mlir
+    // args: %loss_sum: tensor<f32>, %count: tensor<f32>
+    %loss = tgpt.divide %loss_sum, %count : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    ```
+
+    Constraints:
+    - C1: operands and result have one element type.
+  }];
   let arguments = (ins Tgpt_Scalar:$lhs, Tgpt_Scalar:$rhs);
   let results = (outs Tgpt_Scalar:$output);
 }
 
 def Tgpt_AdamWOp : Tgpt_TrainingOp<"adamw", [], ["getInPlaceOperand"]> {
-  let summary = "one AdamW step of one parameter";
+  let summary = "one optimizer step of one parameter, with decoupled weight decay";
   let description = [{
     Decoupled weight decay (arXiv 1711.05101), bias-corrected moments; `gradient` is
-    multiplied by `scale` first; `step` counts from 1. Elementwise.
+    multiplied by `scale` first; `step` counts from 1. Elementwise; may overwrite
+    parameter and moments.
+
+    Lifespan: from tgpt-add-optimizer to plan-lower. In bf16 training the parameter
+    here is the master copy in f32.
+
+    ```mlir
+    // args: %p: tensor<64xf32>, %g: tensor<64xf32>, %m: tensor<64xf32>, %v: tensor<64xf32>, %scale: tensor<f32>, %lr: tensor<f32>, %step: tensor<f32>
+    %p1, %m1, %v1 = tgpt.adamw %p, %g, %m, %v, %scale, %lr, %step {beta1 = 0.9 : f64, beta2 = 0.95 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.1 : f64} : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>)
+    ```
+
+    Constraints:
+    - C1: parameter, gradient, moments and results have one shape.
+    - C2: all operands and results have one element type.
+    - C3: `beta1` and `beta2` are at least 0 and below 1.
+    - C4: `epsilon` and `weight_decay` are finite and at least 0.
   }];
   let arguments = (ins Tgpt_AccTensor:$parameter, Tgpt_AccTensor:$gradient, Tgpt_AccTensor:$moment1, Tgpt_AccTensor:$moment2,
                        Tgpt_Scalar:$scale, Tgpt_Scalar:$learning_rate, Tgpt_Scalar:$step,
@@ -92,7 +206,20 @@ def Tgpt_AdamWOp : Tgpt_TrainingOp<"adamw", [], ["getInPlaceOperand"]> {
 
 def Tgpt_FillOp : Tgpt_TrainingOp<"fill"> {
   let summary = "a tensor of one value";
-  let description = [{ Any factor may be sharded. A fill of 0 may also stand for a partial value. }];
+  let description = [{
+    Any factor may be sharded. A fill of 0 may also stand for a partial value: the
+    addends of 0 are 0.
+
+    Lifespan: from tgpt-differentiate (the 1 that the backward starts from) and
+    tgpt-add-optimizer (the zeros of @begin) to plan-lower.
+
+    ```mlir
+    %zeros = tgpt.fill {value = 0.0 : f64} : () -> tensor<256x64xf32>
+    ```
+
+    Constraints:
+    - C1: the result has a static shape.
+  }];
   let arguments = (ins F64Attr:$value);
   let results = (outs Tgpt_Tensor:$output);
 }
