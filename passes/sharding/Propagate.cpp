@@ -61,10 +61,15 @@ void setLayout(Value value, LayoutAttr layout) {
 /// Inserts reshards, and finds those made before.
 class Resharder {
 public:
+  /// `value`, or what it became once it was reduced.
+  Value current(Value value) const {
+    Value reduced = reducedForm.lookup(value);
+    return reduced ? reduced : value;
+  }
+
   /// `value` with layout `target`, for a use in `user`.
   Value get(Value value, LayoutAttr target, Operation *user) {
-    if (Value reduced = reducedForm.lookup(value))
-      value = reduced;
+    value = current(value);
     if (layoutOf(value) == target)
       return value;
     if (Value known = made.lookup({value, target})) {
@@ -228,6 +233,8 @@ private:
   }
 
   void visitRuled(ShardingRuleOpInterface op, Resharder &resharder) {
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(resharder.current(operand.get()));
     FactorAxes axes = assignAxes(op);
     const ShardingRule &rule = axes.getRule();
     SmallVector<StringRef> passed = op->getNumOperands() ? commonPartial(op, axes) : SmallVector<StringRef>();
