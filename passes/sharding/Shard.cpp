@@ -147,9 +147,14 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     auto type = op.getOutput().getType();
     if (failed(checkDivisible(op, "under sequence parallelism the sequence length", type.getDimSize(1))))
       return failure();
-    LayoutAttr layout = LayoutAttr::replicated(&getContext(), type.getRank()).withDim(1, {"tp"});
-    op->setAttr(decisionAttributeName, dp > 1 ? layout.withDim(0, {"dp"}) : layout);
+    op->setAttr(decisionAttributeName, sequenceSharded(type.getRank()));
     return success();
+  }
+
+  /// [dp, tp, -, ...]: the layout of the residual stream under sequence parallelism.
+  LayoutAttr sequenceSharded(int64_t rank) {
+    LayoutAttr layout = LayoutAttr::replicated(&getContext(), rank).withDim(1, {"tp"});
+    return dp > 1 ? layout.withDim(0, {"dp"}) : layout;
   }
 
   LogicalResult shardLinear(LinearOp op, llvm::DenseSet<Value> &featureSharded) {
@@ -185,6 +190,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     builder.setInsertionPointAfter(op);
     auto add = AddOp::create(builder, op.getLoc(), op.getOutput().getType(), op.getOutput(), op.getBias());
     add->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    if (sequenceParallel) // reduce_scatter the product: what follows is the residual stream
+      op->setAttr(decisionAttributeName, sequenceSharded(op.getOutput().getType().getRank()));
     op.getOutput().replaceAllUsesExcept(add.getOutput(), add);
     op.getBiasMutable().clear();
     ++numBiasesSplit;
