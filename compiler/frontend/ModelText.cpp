@@ -82,10 +82,6 @@ private:
   void writeNorm(const std::string &result, const std::string &input, const std::string &parameter);
   void writeLinear(const std::string &result, const std::string &resultType, const std::string &input,
                    const std::string &inputType, const std::string &parameter);
-  // A linear whose input features may be sharded: the bias is added apart, after the
-  // sum of the shards, so that no rank adds it a second time.
-  void writeProjection(const std::string &result, const std::string &input, const std::string &inputType,
-                       const std::string &parameter);
   void writeRope(const std::string &result, const std::string &input, const std::string &type);
   std::string writeRead(const std::string &parameter);
 
@@ -193,19 +189,6 @@ void ModelWriter::writeLinear(const std::string &result, const std::string &resu
   line() << result << " = tgpt.linear " << operands << " : (" << types << ") -> " << resultType << "\n";
 }
 
-void ModelWriter::writeProjection(const std::string &result, const std::string &input, const std::string &inputType,
-                                  const std::string &parameter) {
-  std::string product = llama ? result : result + "_product";
-  std::string weight = writeRead(parameter + ".weight");
-  line() << product << " = tgpt.linear " << input << ", " << weight << " : (" << inputType << ", "
-         << typeOf(parameter + ".weight") << ") -> !hidden\n";
-  if (llama)
-    return;
-  std::string bias = writeRead(parameter + ".bias");
-  line() << result << " = tgpt.add " << product << ", " << bias << " : (!hidden, " << typeOf(parameter + ".bias")
-         << ") -> !hidden\n";
-}
-
 void ModelWriter::writeRope(const std::string &result, const std::string &input, const std::string &type) {
   line() << result << " = tgpt.rope " << input << " {head_dim = " << recipe.headDim()
          << " : i64, theta = " << floatLiteral(recipe.ropeTheta) << " : f64} : (" << type << ") -> " << type << "\n";
@@ -237,7 +220,7 @@ void ModelWriter::writeAttention() {
          << ", %v {head_dim = " << recipe.headDim()
          << " : i64, scale = " << floatLiteral(1 / std::sqrt(double(recipe.headDim())))
          << " : f64} : (!query, !kv, !kv) -> (!query, !scores)\n";
-  writeProjection("%attn_out", "%heads", "!query", "layers.*.attn.o");
+  writeLinear("%attn_out", "!hidden", "%heads", "!query", "layers.*.attn.o");
   line() << "%middle = tgpt.add %residual, %attn_out : (!hidden, !hidden) -> !hidden\n\n";
 }
 
@@ -252,7 +235,7 @@ void ModelWriter::writeMlp() {
     writeLinear("%up", "!ffn", "%mlp_in", "!hidden", "layers.*.mlp.up");
     line() << "%activated = tgpt.gelu %up : (!ffn) -> !ffn\n";
   }
-  writeProjection("%mlp_out", "%activated", "!ffn", "layers.*.mlp.down");
+  writeLinear("%mlp_out", "!hidden", "%activated", "!ffn", "layers.*.mlp.down");
   line() << "%next = tgpt.add %middle, %mlp_out : (!hidden, !hidden) -> !hidden\n";
 }
 
