@@ -98,7 +98,7 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
   }];
   let arguments = (ins Dist_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
                        StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$stages);
-  let assemblyFormat = "$reduction $input `over` $axes (`stages` $stages^)? attr-dict `:` type($input) `to` type($output)";
+  let assemblyFormat = "`` $reduction $input `over` $axes (`stages` $stages^)? attr-dict `:` type($input) `to` type($output)";
 }
 
 def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", [Pure]> {

@@ -165,8 +165,8 @@ private:
   }
 
   LogicalResult failAgreement(char factor, const Place &first, const Place &second) {
-    const Place &sharded = second.axes().empty() ? first : second;
-    const Place &other = second.axes().empty() ? second : first;
+    const Place &sharded = first.axes().empty() ? second : first;
+    const Place &other = first.axes().empty() ? first : second;
     std::string message = "factor '" + std::string(1, factor) + "' is sharded by " + quoted(sharded.axes()) + " in " +
                           sharded.tensor->name + " but " +
                           (other.axes().empty() ? "not" : "by " + quoted(other.axes())) + " in " + other.tensor->name;

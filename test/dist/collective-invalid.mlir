@@ -245,7 +245,7 @@ func.func @slice_c1_partial(%0: tensor<6xf32, #dist.layout<[-], partial = [tp], 
 dist.mesh @mesh (dp = 2, tp = 3)
 func.func @slice_c1_sharded(%0: tensor<2x6xf32, #dist.layout<[tp, -], of = [6, 6]>>) {
   // expected-error @+1 {{operand must be replicated over "tp" but its dim 0 is sharded by it}}
-  %1 = dist.slice %0 dim 1 over ["tp"] : tensor<2x6xf32, #dist.layout<[tp, -], of = [6, 6]>> to tensor<2x2xf32, #dist.layout<[-, tp], of = [6, 6]>>
+  %1 = dist.slice %0 dim 1 over ["tp"] : tensor<2x6xf32, #dist.layout<[tp, -], of = [6, 6]>> to tensor<6x2xf32, #dist.layout<[-, tp], of = [6, 6]>>
   return
 }
 
