@@ -9,4 +9,53 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
+  let summary = "turn segments of tensor ops into instructions on buffers";
+  let description = [{
+    Every op becomes a kernel call, a collective or nothing (a read names the
+    variable's buffer). A result is, in order of preference, added to the accumulator
+    it is meant for, computed in the variable it is written to, computed over an
+    operand that has no later use (where the kernel allows it), or given a buffer of
+    its own. The gradient of a transient state is summed in its own buffer. Values of
+    one segment go to scratch, values that the backward needs to the activations.
+
+    **Input**
+    ```mlir
+    %0 = dist.segment forward stage 0 {
+      %w = tgpt.read @w : tensor<8x8xf32>
+      %1 = tgpt.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+      dist.yield %1 : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    ```
+    **Output**
+    ```mlir
+    %w = plan.buffer "w" in parameters : !plan.buffer<8x8xf32>
+    %y = plan.buffer "w.linear" in activations : !plan.buffer<4x8xf32>
+    plan.segment forward "forward" {
+      plan.input "x" into %x : !plan.buffer<4x8xf32>
+      plan.kernel "linear"(%x, %w) -> (%y) {} cost <...> : (...) -> !plan.buffer<4x8xf32>
+    }
+    ```
+
+    Fails when: the module is not pipelined; an op has no kernel; a value other than a
+    state is used after its micro-batch.
+  }];
+  let dependentDialects = ["::tgpt::planir::PlanDialect"];
+  let options = [
+    Option<"seed", "seed", "uint64_t", "0", "Seed of the first weights">,
+    Option<"channelDepth", "channel-depth", "int64_t", "2",
+           "Messages a channel holds before its sender waits; 2, so that one can be filled while one is read">,
+    Option<"optionsText", "options", "std::string", "\"\"", "Command line to record in the plan">,
+  ];
+  let statistics = [
+    Statistic<"kernels", "kernels", "Kernel calls written">,
+    Statistic<"collectives", "collectives", "Collectives written">,
+    Statistic<"inPlaceResults", "in-place-results", "Results computed over an operand that was dead">,
+    Statistic<"inPlaceVariables", "in-place-variables", "Results computed in the variable they replace">,
+    Statistic<"fusedAccumulations", "fused-accumulations", "Accumulations done by the producing kernel">,
+    Statistic<"separateAccumulations", "separate-accumulations", "Accumulations that needed a kernel of their own">,
+    Statistic<"copies", "copies", "Reads and writes of variables that needed a copy">,
+  ];
+}
+
 #endif // TGPT_PASSES_LOWERING_PASSES_TD

@@ -1,0 +1,262 @@
+//===- LowerToPlan.cpp - turn segments of tensor ops into instructions on buffers ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// When does each op run, and on which buffers? One plan.program takes the place of
+// everything in the module:
+//
+//   tgpt.linear %x, %w   ->   plan.kernel "linear"(%x, %w) -> (%y)
+//
+// Relies on: segments, send_recvs and schedules (dist-split-stages and a schedule
+// pass). Leaves true: every instruction's buffers hold the values that its op used;
+// offsets are still open (plan-assign-memory).
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/lowering/Passes.h"
+#include "passes/lowering/StageLowering.h"
+
+namespace tgpt {
+#define GEN_PASS_DEF_LOWERTOPLAN
+#include "passes/lowering/Passes.h.inc"
+} // namespace tgpt
+
+using namespace mlir;
+using namespace tgpt;
+using planir::MemoryKind;
+
+namespace {
+
+/// Builds the program of a module.
+class ProgramLowering {
+public:
+  ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t channelDepth, StringRef options)
+      : module(module), parts(parts), seed(seed), depth(std::min(channelDepth, parts.microBatches())), options(options),
+        builder(module.getContext()) {}
+
+  /// The program, inserted at the end of the module; null after an error.
+  planir::ProgramOp run();
+  const LoweringCounts &getCounts() const { return counts; }
+
+private:
+  FailureOr<planir::TrainingAttr> trainingFacts();
+  void addChannels();
+  LogicalResult addStage(int64_t stage, GroupTable &groups);
+  void addVariables(StageLowering &lowering, const StageFlow &flow, int64_t stage);
+  void addMessages(StageLowering &lowering, int64_t stage);
+  void addSchedule(const StageFlow &flow, int64_t stage);
+  void addRegions(planir::StageOp stage, int64_t slots);
+
+  ModuleOp module;
+  ProgramParts &parts;
+  uint64_t seed;
+  int64_t depth;
+  StringRef options;
+  OpBuilder builder;
+  planir::ProgramOp program;
+  LoweringCounts counts;
+  double flopsPerMicroBatch = 0;
+  llvm::StringSet<> owned; ///< variables that an earlier stage owns
+};
+
+} // namespace
+
+/// Rows of the embedding table; 0 without an embedding.
+static int64_t vocabularyOf(const ProgramParts &parts) {
+  for (dist::SegmentOp segment : parts.segments)
+    for (auto embedding : segment.getBody().getOps<EmbeddingOp>())
+      return globalShapeOf(cast<RankedTensorType>(embedding.getTable().getType())).front();
+  return 0;
+}
+
+FailureOr<planir::TrainingAttr> ProgramLowering::trainingFacts() {
+  auto inputs = parts.microBatch.getArgumentTypes();
+  auto tokens = inputs.empty() ? RankedTensorType() : dyn_cast<RankedTensorType>(inputs.front());
+  if (!tokens || tokens.getRank() < 1)
+    return parts.microBatch.emitOpError("takes no samples: its first argument has no batch dim");
+  int64_t parameters = 0;
+  Type compute = builder.getF32Type();
+  for (const DeclaredVariable &variable : parts.variables)
+    if (variable.role == planir::VariableRole::Parameter) {
+      parameters += ShapedType::getNumElements(globalShapeOf(variable.type));
+      compute = variable.type.getElementType();
+    }
+  SmallVector<int64_t> global = globalShapeOf(tokens);
+  return planir::TrainingAttr::get(builder.getContext(), global.size() > 1 ? global[1] : 1, tokens.getDimSize(0), parts.microBatches(),
+                                   vocabularyOf(parts), parameters,
+                                   builder.getF64FloatAttr(flopsPerMicroBatch * static_cast<double>(parts.microBatches())), compute);
+}
+
+void ProgramLowering::addChannels() {
+  for (Message message : parts.messages) {
+    auto type = planir::BufferType::of(cast<RankedTensorType>(message.op.getOutput().getType()));
+    planir::ChannelOp::create(builder, message.op.getLoc(), message.channel, message.op.getFromAttr(), message.op.getToAttr(),
+                              builder.getI64IntegerAttr(depth), TypeAttr::get(type));
+  }
+}
+
+/// The layout of a variable at the end of a step.
+static dist::LayoutAttr finalLayout(RankedTensorType type, ArrayRef<StringRef> reducedAxes) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  if (!layout)
+    layout = dist::LayoutAttr::replicated(type.getContext(), type.getRank());
+  if (!layout.isLocal())
+    layout = layout.withGlobal(DenseI64ArrayAttr::get(type.getContext(), type.getShape()));
+  SmallVector<StringRef> left;
+  for (StringRef axis : layout.partialAxes())
+    if (!llvm::is_contained(reducedAxes, axis))
+      left.push_back(axis);
+  return layout.withPartial(left, layout.getReduction());
+}
+
+void ProgramLowering::addVariables(StageLowering &lowering, const StageFlow &flow, int64_t stage) {
+  for (const DeclaredVariable &variable : parts.variables) {
+    if (!flow.uses(variable.name))
+      continue;
+    bool isRandom = variable.init && variable.init.getStddev() != 0;
+    auto init = planir::InitializerAttr::get(builder.getContext(), builder.getF64FloatAttr(variable.init ? variable.init.getMean() : 0),
+                                             isRandom ? builder.getF64FloatAttr(variable.init.getStddev()) : FloatAttr(),
+                                             isRandom ? variable.parameter : StringAttr());
+    bool isOwner = owned.insert(variable.name).second;
+    planir::VariableOp::create(builder, variable.location, variable.role, variable.name, variable.parameter,
+                               lowering.getBuffers().ofVariable(variable.name).value(),
+                               finalLayout(variable.type, lowering.reducedAxesOf(variable.name)), init, isOwner);
+  }
+}
+
+/// Message buffers of the channels that lead to the stage.
+void ProgramLowering::addMessages(StageLowering &lowering, int64_t stage) {
+  for (Message message : parts.messages) {
+    if (static_cast<int64_t>(message.op.getTo()) != stage)
+      continue;
+    SmallVector<Value> slots;
+    auto type = planir::BufferType::of(cast<RankedTensorType>(message.op.getOutput().getType()));
+    for (int64_t i = 0; i < depth; ++i)
+      slots.push_back(lowering.getBuffers()
+                          .create(message.op.getLoc(), ("messages." + message.channel.getValue() + "." + Twine(i)).str(), type,
+                                  MemoryKind::Communication)
+                          .value());
+    planir::MessagesOp::create(builder, message.op.getLoc(), FlatSymbolRefAttr::get(message.channel), slots);
+  }
+}
+
+/// Begin first, the entries of the dist.schedule, update last.
+void ProgramLowering::addSchedule(const StageFlow &flow, int64_t stage) {
+  dist::ScheduleOp schedule = parts.schedules[stage];
+  SmallVector<Attribute> runs;
+  auto hasSegment = [&](planir::SegmentKind kind) {
+    return llvm::any_of(flow.getSegments(), [&](const FlowSegment &segment) { return segment.kind == kind; });
+  };
+  auto add = [&](planir::SegmentKind kind, int64_t microBatch, int64_t slot) {
+    if (hasSegment(kind))
+      runs.push_back(planir::RunAttr::get(builder.getContext(), builder.getStringAttr(planir::stringifySegmentKind(kind)), microBatch, slot));
+  };
+  add(planir::SegmentKind::Begin, -1, 0);
+  for (StringRef entry : schedule.getEntries().getAsValueRange<StringAttr>()) { // "F3@1", checked by dist.schedule
+    int64_t microBatch = 0, slot = 0;
+    bool isForward = entry.consume_front("F") || !entry.consume_front("B");
+    auto [number, place] = entry.split('@');
+    number.getAsInteger(10, microBatch);
+    place.getAsInteger(10, slot);
+    add(isForward ? planir::SegmentKind::Forward : planir::SegmentKind::Backward, microBatch, slot);
+  }
+  add(planir::SegmentKind::Update, -1, 0);
+  planir::ScheduleOp::create(builder, schedule.getLoc(), builder.getArrayAttr(runs));
+}
+
+/// A region for each kind of buffer, and the slots of the activations.
+void ProgramLowering::addRegions(planir::StageOp stage, int64_t slots) {
+  OpBuilder first = OpBuilder::atBlockBegin(&stage.getBody().front());
+  for (MemoryKind kind : {MemoryKind::Parameters, MemoryKind::Gradients, MemoryKind::Optimizer, MemoryKind::Activations,
+                          MemoryKind::Communication, MemoryKind::Scratch}) {
+    bool isUsed = llvm::any_of(stage.getBody().getOps<planir::BufferOp>(), [&](planir::BufferOp buffer) { return buffer.getRegion() == kind; });
+    if (isUsed || kind == MemoryKind::Activations)
+      planir::RegionOp::create(first, stage.getLoc(), kind, kind == MemoryKind::Activations ? slots : 1, IntegerAttr(), IntegerAttr(),
+                               IntegerAttr());
+  }
+}
+
+LogicalResult ProgramLowering::addStage(int64_t number, GroupTable &groups) {
+  FailureOr<StageFlow> flow = StageFlow::of(parts, number);
+  if (failed(flow))
+    return failure();
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&program.getBody().front());
+  auto stage = planir::StageOp::create(atEnd, parts.schedules[number].getLoc(), number, IntegerAttr());
+  stage.getBody().emplaceBlock();
+  StageLowering lowering(parts, *flow, stage, groups, counts);
+  if (failed(lowering.run()))
+    return failure();
+  flopsPerMicroBatch += lowering.getModelFlops();
+  // Variables and messages follow the buffers, the schedule follows the segments.
+  auto segments = stage.getBody().getOps<planir::SegmentOp>();
+  if (segments.empty())
+    builder.setInsertionPointToEnd(&stage.getBody().front());
+  else
+    builder.setInsertionPoint(*segments.begin());
+  addVariables(lowering, *flow, number);
+  addMessages(lowering, number);
+  builder.setInsertionPointToEnd(&stage.getBody().front());
+  addSchedule(*flow, number);
+  addRegions(stage, parts.schedules[number].getSlots());
+  return success();
+}
+
+planir::ProgramOp ProgramLowering::run() {
+  FailureOr<planir::TrainingAttr> training = trainingFacts();
+  if (failed(training))
+    return {};
+  builder.setInsertionPointToEnd(module.getBody());
+  program = planir::ProgramOp::create(builder, module.getLoc(), module.getSymName().value_or("model"), parts.mesh.getAxes(),
+                                      parts.mesh.getSizes(), *training, seed, options);
+  builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
+  addChannels();
+  GroupTable groups(program);
+  for (int64_t stage = 0; stage < parts.stageCount(); ++stage)
+    if (failed(addStage(stage, groups))) {
+      program.erase();
+      return {};
+    }
+  program.setTrainingAttr(*trainingFacts()); // now with the operations counted
+  return program;
+}
+
+namespace {
+
+struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
+  using LowerToPlanBase::LowerToPlanBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (channelDepth < 1) {
+      module.emitError() << "option 'channel-depth' is " << channelDepth << ", expected at least 1";
+      return signalPassFailure();
+    }
+    FailureOr<ProgramParts> parts = findProgramParts(module);
+    if (failed(parts))
+      return signalPassFailure();
+    ProgramLowering lowering(module, *parts, seed, channelDepth, optionsText);
+    planir::ProgramOp program = lowering.run();
+    if (!program)
+      return signalPassFailure();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
+      if (&op != program)
+        op.erase();
+    count(lowering.getCounts());
+  }
+
+  void count(const LoweringCounts &counts) {
+    kernels += counts.kernels;
+    collectives += counts.collectives;
+    inPlaceResults += counts.inPlaceResults;
+    inPlaceVariables += counts.inPlaceVariables;
+    fusedAccumulations += counts.fusedAccumulations;
+    separateAccumulations += counts.separateAccumulations;
+    copies += counts.copies;
+  }
+};
+
+} // namespace

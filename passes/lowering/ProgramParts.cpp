@@ -1,0 +1,133 @@
+//===- ProgramParts.cpp - what a pipelined module holds ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search behind ProgramParts.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/lowering/ProgramParts.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+Value tgpt::rootOf(Value value) {
+  while (auto segment = value.getDefiningOp<dist::SegmentOp>())
+    value = segment.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+  return value;
+}
+
+static planir::VariableRole roleOf(StateRole role) {
+  switch (role) {
+  case StateRole::Gradient: return planir::VariableRole::Gradient;
+  case StateRole::Master: return planir::VariableRole::Master;
+  case StateRole::Moment1: return planir::VariableRole::Moment1;
+  case StateRole::Moment2: return planir::VariableRole::Moment2;
+  case StateRole::Metric: return planir::VariableRole::Metric;
+  }
+  llvm_unreachable("a role of the enum");
+}
+
+static void findVariables(ModuleOp module, ProgramParts &parts) {
+  llvm::StringMap<InitAttr> initOf;
+  for (Operation &op : module.getOps()) {
+    if (auto parameter = dyn_cast<ParameterOp>(op)) {
+      initOf[parameter.getSymName()] = parameter.getInit();
+      parts.variables.push_back({op.getLoc(), parameter.getSymNameAttr(), cast<RankedTensorType>(parameter.getType()),
+                                 planir::VariableRole::Parameter, parameter.getSymNameAttr(), parameter.getInit()});
+    } else if (auto state = dyn_cast<StateOp>(op)) {
+      StringAttr parameter = state.getParameterAttr() ? state.getParameterAttr().getAttr() : StringAttr();
+      parts.variables.push_back({op.getLoc(), state.getSymNameAttr(), cast<RankedTensorType>(state.getType()),
+                                 roleOf(state.getRole()), parameter, InitAttr(), state.getTransient()});
+    }
+  }
+  for (auto [i, variable] : llvm::enumerate(parts.variables)) {
+    parts.variableIndex[variable.name] = i;
+    if (variable.role == planir::VariableRole::Master) // a master copy starts as its parameter
+      variable.init = initOf.lookup(variable.parameter);
+  }
+}
+
+/// The functions by phase: begin, micro-batch, update.
+static LogicalResult findFunctions(ModuleOp module, ProgramParts &parts) {
+  for (StringRef phase : {"begin", "micro_batch", "update"})
+    for (auto function : module.getOps<func::FuncOp>())
+      if (auto name = function->getAttrOfType<StringAttr>(phaseAttributeName); name && name.getValue() == phase) {
+        parts.functions.push_back(function);
+        if (phase == "micro_batch")
+          parts.microBatch = function;
+      }
+  return parts.microBatch ? success() : module.emitError("has no function of phase 'micro_batch'");
+}
+
+static LogicalResult addMessage(dist::SendRecvOp op, llvm::StringMap<unsigned> &channels, ProgramParts &parts) {
+  if (op.getOutput().use_empty())
+    return success();
+  auto sender = op.getInput().getDefiningOp<dist::SegmentOp>();
+  if (!sender)
+    return op.emitOpError("sends a value that no segment made");
+  std::string name = (dist::stringifySegmentKind(sender.getKind()) + "_" + Twine(op.getFrom()) + "_to_" + Twine(op.getTo())).str();
+  if (unsigned earlier = channels[name]++)
+    name += "_" + std::to_string(earlier);
+  parts.messages.push_back({op, sender, StringAttr::get(op.getContext(), name)});
+  return success();
+}
+
+static LogicalResult addReports(func::FuncOp function, ProgramParts &parts) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, "tgpt.name");
+    auto reporter = value.getDefiningOp<dist::SegmentOp>();
+    if (!name || !reporter)
+      return function.emitOpError() << "result " << i << (name ? " is not made by a segment" : " has no 'tgpt.name'");
+    parts.reports.push_back({value, reporter, name});
+  }
+  return success();
+}
+
+/// Segments, messages and results of the functions, which hold nothing else.
+static LogicalResult findFlow(ProgramParts &parts) {
+  llvm::StringMap<unsigned> channels;
+  for (func::FuncOp function : parts.functions) {
+    for (Operation &op : function.getBody().front().without_terminator()) {
+      if (auto segment = dyn_cast<dist::SegmentOp>(op))
+        parts.segments.push_back(segment);
+      else if (auto message = dyn_cast<dist::SendRecvOp>(op)) {
+        if (failed(addMessage(message, channels, parts)))
+          return failure();
+      } else
+        return op.emitOpError("is outside of the pipeline's segments; 'dist-split-stages' puts it into one");
+    }
+    if (failed(addReports(function, parts)))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult findSchedules(ModuleOp module, ProgramParts &parts) {
+  parts.schedules.resize(parts.stageCount());
+  for (auto schedule : module.getOps<dist::ScheduleOp>()) {
+    if (static_cast<int64_t>(schedule.getStage()) >= parts.stageCount())
+      return schedule.emitOpError() << "is for stage " << schedule.getStage() << ", but the mesh has " << parts.stageCount();
+    parts.schedules[schedule.getStage()] = schedule;
+  }
+  for (auto [stage, schedule] : llvm::enumerate(parts.schedules))
+    if (!schedule)
+      return module.emitError() << "has no schedule for stage " << stage;
+  return success();
+}
+
+FailureOr<ProgramParts> tgpt::findProgramParts(ModuleOp module) {
+  ProgramParts parts;
+  auto meshes = module.getOps<dist::MeshOp>();
+  if (meshes.empty())
+    return module.emitError("has no dist.mesh");
+  parts.mesh = *meshes.begin();
+  findVariables(module, parts);
+  if (failed(findFunctions(module, parts)) || failed(findFlow(parts)) || failed(findSchedules(module, parts)))
+    return failure();
+  return parts;
+}

@@ -1,0 +1,73 @@
+//===- ProgramParts.h - what a pipelined module holds ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Mesh, variables, segments, messages and schedules of a module, found once, so that
+// lowering a stage needs no further search.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_PASSES_LOWERING_PROGRAMPARTS_H
+#define TGPT_PASSES_LOWERING_PROGRAMPARTS_H
+
+#include "dialects/dist/Dist.h"
+#include "dialects/plan/Plan.h"
+#include "dialects/tgpt/Tgpt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tgpt {
+
+/// A parameter or state of the module.
+struct DeclaredVariable {
+  mlir::Location location;
+  mlir::StringAttr name;
+  mlir::RankedTensorType type;
+  planir::VariableRole role;
+  mlir::StringAttr parameter; ///< null for a metric
+  InitAttr init;              ///< null: zeros
+  bool isTransient = false;   ///< may be overwritten after its last read in the update
+};
+
+/// A value that moves between stages.
+struct Message {
+  dist::SendRecvOp op;
+  dist::SegmentOp sender;
+  mlir::StringAttr channel;
+};
+
+/// A value that the step reports.
+struct ReportedValue {
+  mlir::Value value;
+  dist::SegmentOp reporter;
+  mlir::StringAttr name;
+};
+
+struct ProgramParts {
+  dist::MeshOp mesh;
+  mlir::func::FuncOp microBatch;
+  llvm::SmallVector<mlir::func::FuncOp> functions;
+  llvm::SmallVector<dist::SegmentOp> segments; ///< in program order: begin, micro-batch, update
+  llvm::SmallVector<DeclaredVariable> variables;
+  llvm::StringMap<unsigned> variableIndex;
+  llvm::SmallVector<Message> messages;
+  llvm::SmallVector<ReportedValue> reports;
+  llvm::SmallVector<dist::ScheduleOp> schedules; ///< by stage
+
+  int64_t stageCount() { return mesh.sizeOf("pp"); }
+  int64_t microBatches() { return schedules.front().getMicroBatches(); }
+  const DeclaredVariable &variable(llvm::StringRef name) const { return variables[variableIndex.lookup(name)]; }
+};
+
+/// Finds the parts; fails with a message on a module that is not pipelined.
+mlir::FailureOr<ProgramParts> findProgramParts(mlir::ModuleOp module);
+
+/// The op result, message or function argument that a value stands for: looks
+/// through the results of segments.
+mlir::Value rootOf(mlir::Value value);
+
+} // namespace tgpt
+
+#endif // TGPT_PASSES_LOWERING_PROGRAMPARTS_H

@@ -1,0 +1,62 @@
+//===- StageBuffers.h - the buffers of a stage, and which value is in which ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A buffer may hold several values one after the other (results computed in place);
+// a variable's buffer holds its present value. Buffers of values that only one
+// segment touches are scratch; those that forward and backward touch are activations.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_PASSES_LOWERING_STAGEBUFFERS_H
+#define TGPT_PASSES_LOWERING_STAGEBUFFERS_H
+
+#include "passes/lowering/StageFlow.h"
+#include "llvm/ADT/StringSet.h"
+#include <deque>
+
+namespace tgpt {
+
+/// A buffer under construction.
+struct StageBuffer {
+  planir::BufferOp op;
+  const DeclaredVariable *variable = nullptr;
+  int64_t lastUse = -1;  ///< of all values it has held so far
+  uint32_t segments = 0; ///< bit i: some value it held is used in segment i
+
+  mlir::Value value() { return op.getBuffer(); }
+  planir::BufferType type() { return op.getBuffer().getType(); }
+};
+
+class StageBuffers {
+public:
+  /// Buffers are built at the end of `stage`, variables first.
+  StageBuffers(planir::StageOp stage, const ProgramParts &parts, const StageFlow &flow);
+
+  /// A fresh buffer; the name gets a number when it is taken.
+  StageBuffer &create(mlir::Location location, llvm::StringRef name, planir::BufferType type, planir::MemoryKind region);
+  /// Says that `root` is now in `buffer`.
+  void bind(mlir::Value root, StageBuffer &buffer);
+  /// The buffer of a value, null before it is bound.
+  StageBuffer *find(mlir::Value value) const { return bufferOf.lookup(rootOf(value)); }
+  StageBuffer &ofVariable(llvm::StringRef name) { return *variableBuffers.lookup(name); }
+
+  /// Gives every buffer of values its region; fails where a value would have to
+  /// outlive the micro-batch.
+  mlir::LogicalResult chooseRegions(const StageFlow &flow);
+
+private:
+  mlir::OpBuilder builder;
+  const StageFlow &flow;
+  std::deque<StageBuffer> buffers;
+  llvm::DenseMap<mlir::Value, StageBuffer *> bufferOf;
+  llvm::StringMap<StageBuffer *> variableBuffers;
+  llvm::StringSet<> names;
+  llvm::StringMap<unsigned> nextNumber;
+};
+
+} // namespace tgpt
+
+#endif // TGPT_PASSES_LOWERING_STAGEBUFFERS_H

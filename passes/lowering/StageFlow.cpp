@@ -1,0 +1,175 @@
+//===- StageFlow.cpp - what a stage executes, in order ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds the line of StageFlow.h. A message is received before its first use in the
+// segment it arrives in, or at that segment's end when only a later one uses it; a
+// value is sent and reported as soon as it is there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/lowering/StageFlow.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+static planir::SegmentKind kindOf(dist::SegmentKind kind) {
+  switch (kind) {
+  case dist::SegmentKind::Begin: return planir::SegmentKind::Begin;
+  case dist::SegmentKind::Forward: return planir::SegmentKind::Forward;
+  case dist::SegmentKind::Backward: return planir::SegmentKind::Backward;
+  case dist::SegmentKind::Update: return planir::SegmentKind::Update;
+  }
+  llvm_unreachable("a kind of the enum");
+}
+
+FailureOr<StageFlow> StageFlow::of(const ProgramParts &parts, int64_t stage) {
+  StageFlow flow;
+  for (Message message : parts.messages)
+    if (static_cast<int64_t>(message.op.getTo()) == stage)
+      flow.arrivals[message.op.getOutput()] = {message.channel, message.sender.getKind()};
+  for (dist::SegmentOp segment : parts.segments)
+    if (static_cast<int64_t>(segment.getStage()) == stage)
+      if (failed(flow.addSegment(parts, segment, stage)))
+        return failure();
+  for (const auto &[value, arrival] : flow.arrivals)
+    return value.getDefiningOp()->emitOpError() << "is a message for stage " << stage << ", which has no segment of kind '"
+                                                << dist::stringifySegmentKind(arrival.kind) << "'";
+  return flow;
+}
+
+const ValueFacts &StageFlow::factsOf(Value root) const {
+  static const ValueFacts none;
+  auto found = facts.find(root);
+  return found == facts.end() ? none : found->second;
+}
+
+bool StageFlow::hasEvent(StringRef variable, int64_t after, int64_t before, Events which) const {
+  auto found = events.find(variable);
+  if (found == events.end())
+    return false;
+  ArrayRef<VariableEvent> all = found->second;
+  auto next = llvm::upper_bound(all, after, [](int64_t position, const VariableEvent &event) { return position < event.position; });
+  for (; next != all.end() && next->position < before; ++next) {
+    bool isRead = next->kind == VariableEvent::Kind::Read;
+    if (which == Events::Any || (which == Events::Reads) == isRead)
+      return true;
+  }
+  return false;
+}
+
+void StageFlow::append(FlowItem item, FlowSegment &segment) {
+  ++nextPosition;
+  segment.items.push_back(std::move(item));
+}
+
+void StageFlow::receive(Value value, FlowSegment &segment) {
+  auto arrival = arrivals.find(value);
+  facts[value].segments |= 1u << (segments.size() - 1);
+  append({FlowItem::Kind::Receive, value.getLoc(), nullptr, value, arrival->second.channel}, segment);
+  arrivals.erase(arrival);
+}
+
+/// Records that the item about to be appended uses `value`; messages and host inputs
+/// are taken first.
+LogicalResult StageFlow::addUse(Value value, Operation *user, FlowSegment &segment, int64_t stage) {
+  Value root = rootOf(value);
+  auto argument = dyn_cast<BlockArgument>(root);
+  if (arrivals.contains(root)) {
+    receive(root, segment);
+  } else if (argument && !facts.contains(root)) {
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tgpt.name");
+    if (!name)
+      return function.emitOpError() << "argument " << argument.getArgNumber() << " has no 'tgpt.name'";
+    append({FlowItem::Kind::Input, argument.getLoc(), nullptr, root, name}, segment);
+  } else if (!facts.contains(root)) {
+    return segment.op.emitOpError() << "of stage " << stage << " uses a value that is not on that stage";
+  }
+  ValueFacts &found = facts[root];
+  found.lastUse = nextPosition;
+  found.onlyUser = ++found.uses == 1 ? user : nullptr;
+  found.segments |= 1u << (segments.size() - 1);
+  return success();
+}
+
+/// Sends and reports what was waiting for `root`.
+void StageFlow::addAfter(Value root, FlowSegment &segment) {
+  auto waiting = departures.find(root);
+  if (waiting == departures.end())
+    return;
+  for (FlowItem &item : waiting->second) {
+    ValueFacts &found = facts[root];
+    found.lastUse = nextPosition;
+    found.onlyUser = nullptr;
+    ++found.uses;
+    append(std::move(item), segment);
+  }
+  departures.erase(waiting);
+}
+
+LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stage) {
+  // Inputs and receives come before the op, so its uses are counted at its own position.
+  for (Value operand : op.getOperands())
+    if (failed(addUse(operand, &op, segment, stage)))
+      return failure();
+  for (Value operand : op.getOperands())
+    facts[rootOf(operand)].lastUse = nextPosition;
+  if (auto read = dyn_cast<ReadOp>(op))
+    events[read.getSymbol()].push_back({nextPosition, VariableEvent::Kind::Read});
+  if (auto write = dyn_cast<WriteOp>(op))
+    events[write.getSymbol()].push_back({nextPosition, VariableEvent::Kind::Write});
+  if (auto accumulate = dyn_cast<AccumulateOp>(op))
+    events[accumulate.getSymbol()].push_back({nextPosition, VariableEvent::Kind::Accumulate});
+  positions[&op] = nextPosition;
+  for (Value result : op.getResults())
+    facts[result].segments |= 1u << (segments.size() - 1);
+  append({FlowItem::Kind::Compute, op.getLoc(), &op, Value(), StringAttr()}, segment);
+  return success();
+}
+
+LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp op, int64_t stage) {
+  planir::SegmentKind kind = kindOf(op.getKind());
+  for (const FlowSegment &earlier : segments)
+    if (earlier.kind == kind)
+      return op.emitOpError() << "is a second segment of kind '" << dist::stringifySegmentKind(op.getKind()) << "' of stage " << stage;
+  FlowSegment &segment = segments.emplace_back(FlowSegment{kind, op, {}, nextPosition});
+
+  SmallVector<Value> leaving; // roots in the order of their messages and reports
+  auto leave = [&](Value value, FlowItem item) {
+    leaving.push_back(rootOf(value));
+    departures[leaving.back()].push_back(std::move(item));
+  };
+  for (Message message : parts.messages)
+    if (message.sender == op)
+      leave(message.op.getInput(),
+            {FlowItem::Kind::Send, message.op.getLoc(), nullptr, rootOf(message.op.getInput()), message.channel});
+  for (const ReportedValue &report : parts.reports)
+    if (report.reporter == op)
+      leave(report.value, {FlowItem::Kind::Output, op.getLoc(), nullptr, rootOf(report.value), report.name});
+
+  for (Value root : leaving) { // made before this segment
+    Operation *definition = root.getDefiningOp();
+    if (definition && definition->getBlock() == &op.getBody().front())
+      continue;
+    if (departures.contains(root) && failed(addUse(root, nullptr, segment, stage)))
+      return failure();
+    addAfter(root, segment);
+  }
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    if (failed(addOp(inner, segment, stage)))
+      return failure();
+    for (Value result : inner.getResults())
+      addAfter(result, segment);
+  }
+  SmallVector<Value> late;
+  for (const auto &[value, arrival] : arrivals)
+    if (arrival.kind == op.getKind())
+      late.push_back(value);
+  for (Value value : late)
+    receive(value, segment);
+  return success();
+}

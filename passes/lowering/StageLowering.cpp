@@ -1,0 +1,326 @@
+//===- StageLowering.cpp - one stage as plan ops ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instructions of a stage. Where results go is decided in PlaceResults.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/lowering/StageLowering.h"
+
+using namespace mlir;
+using namespace tgpt;
+using planir::CollectiveKind;
+using planir::CostAttr;
+using planir::MemoryKind;
+
+/// The kernels whose operations count as the model's, by the convention of the
+/// literature (arXiv 2204.02311, appendix B): matrix products and attention.
+static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention", "attention_grad"};
+
+planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
+  SmallVector<int64_t> members;
+  if (stages && static_cast<int64_t>(stages->size()) < program.stageCount())
+    members.assign(stages->begin(), stages->end());
+  llvm::sort(members);
+  std::string name;
+  for (StringRef axis : axes.getAsValueRange<StringAttr>())
+    name += (name.empty() ? "" : "_") + axis.str();
+  for (auto [i, member] : llvm::enumerate(members))
+    name += (i == 0 ? "_of_" : "_") + std::to_string(member);
+  planir::GroupOp &group = groups[name];
+  if (group)
+    return group;
+  // Groups come first in the program, in the order of their first use.
+  Block &body = program.getBody().front();
+  auto place = llvm::find_if(body, [](Operation &op) { return !isa<planir::GroupOp>(op); });
+  OpBuilder builder(program.getContext());
+  builder.setInsertionPoint(&body, place);
+  group = planir::GroupOp::create(builder, location, name, axes, members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
+  return group;
+}
+
+int64_t GroupTable::memberCount(ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
+  int64_t count = 1;
+  for (StringRef axis : axes.getAsValueRange<StringAttr>())
+    count *= axis == "pp" && stages ? static_cast<int64_t>(stages->size()) : program.sizeOf(axis);
+  return count;
+}
+
+StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups,
+                             LoweringCounts &counts)
+    : parts(parts), flow(flow), stage(stage), groups(groups), counts(counts), buffers(stage, parts, flow),
+      builder(stage.getContext()) {}
+
+ArrayRef<StringRef> StageLowering::reducedAxesOf(StringRef variable) const {
+  auto found = reducedAxes.find(variable);
+  return found == reducedAxes.end() ? ArrayRef<StringRef>() : ArrayRef<StringRef>(found->second);
+}
+
+LogicalResult StageLowering::run() {
+  // Segments are built apart, so that the buffers made meanwhile come before them.
+  SmallVector<planir::SegmentOp> made;
+  for (const FlowSegment &segment : flow.getSegments()) {
+    segmentKind = segment.kind;
+    position = segment.firstPosition;
+    scope = planir::stringifySegmentKind(segment.kind).str();
+    OpBuilder detached(stage.getContext());
+    dist::SegmentOp source = segment.op;
+    made.push_back(planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
+    builder.setInsertionPointToEnd(&made.back().getBody().emplaceBlock());
+    for (const FlowItem &item : segment.items) {
+      if (failed(lower(item))) {
+        for (planir::SegmentOp unfinished : made)
+          unfinished.erase();
+        return failure();
+      }
+      ++position;
+    }
+  }
+  for (planir::SegmentOp finished : made)
+    stage.getBody().front().push_back(finished);
+  return buffers.chooseRegions(flow);
+}
+
+LogicalResult StageLowering::lower(const FlowItem &item) {
+  auto channel = item.name ? FlatSymbolRefAttr::get(item.name) : FlatSymbolRefAttr();
+  auto make = [&] {
+    auto type = planir::BufferType::of(cast<RankedTensorType>(item.value.getType()));
+    StageBuffer &buffer = buffers.create(item.location, item.name.getValue(), type, MemoryKind::Scratch);
+    buffers.bind(item.value, buffer);
+    return buffer.value();
+  };
+  switch (item.kind) {
+  case FlowItem::Kind::Compute: return lowerOp(item.op);
+  case FlowItem::Kind::Send: planir::SendOp::create(builder, item.location, buffers.find(item.value)->value(), channel); break;
+  case FlowItem::Kind::Receive: planir::RecvOp::create(builder, item.location, channel, make()); break;
+  case FlowItem::Kind::Input: planir::InputOp::create(builder, item.location, item.name, make()); break;
+  case FlowItem::Kind::Output: planir::OutputOp::create(builder, item.location, buffers.find(item.value)->value(), item.name); break;
+  }
+  return success();
+}
+
+LogicalResult StageLowering::lowerOp(Operation *op) {
+  enterScope(op);
+  if (auto read = dyn_cast<ReadOp>(op))
+    return lowerRead(read), success();
+  if (auto write = dyn_cast<WriteOp>(op))
+    return lowerWrite(write), success();
+  if (auto accumulate = dyn_cast<AccumulateOp>(op))
+    return lowerAccumulate(accumulate), success();
+  if (auto kernel = dyn_cast<KernelOpInterface>(op))
+    return lowerKernel(kernel);
+  if (isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp>(op))
+    return lowerCollective(op);
+  return op->emitOpError("cannot be executed: it has no kernel and is no collective");
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// A read names the variable's buffer, unless the variable changes before the last use.
+void StageLowering::lowerRead(ReadOp op) {
+  StageBuffer &variable = buffers.ofVariable(op.getSymbol());
+  if (!flow.hasEvent(op.getSymbol(), position, flow.factsOf(op.getValue()).lastUse, StageFlow::Events::Writes))
+    return buffers.bind(op.getValue(), variable);
+  StageBuffer &copy = buffers.create(op.getLoc(), (op.getSymbol() + ".before").str(), variable.type(), MemoryKind::Scratch);
+  writeCopy(op.getLoc(), variable, copy);
+  buffers.bind(op.getValue(), copy);
+}
+
+/// A write is nothing where its value was computed in the variable; a value without
+/// operands is computed there now; any other is copied.
+void StageLowering::lowerWrite(WriteOp op) {
+  StageBuffer &variable = buffers.ofVariable(op.getSymbol());
+  StageBuffer *value = buffers.find(op.getValue());
+  if (value == &variable)
+    return;
+  auto producer = rootOf(op.getValue()).getDefiningOp<KernelOpInterface>();
+  if (!value || (producer && producer->getNumOperands() == 0 && producer->getNumResults() == 1)) {
+    writeKernel(producer.getLoc(), producer.getKernelName(), {}, variable.value(), producer.getKernelAttributes().getDictionary(op.getContext()),
+                costOf(producer));
+    return;
+  }
+  writeCopy(op.getLoc(), *value, variable);
+}
+
+void StageLowering::lowerAccumulate(AccumulateOp op) {
+  if (done.contains(op))
+    return;
+  ++counts.separateAccumulations;
+  Value input = buffers.find(op.getValue())->value(), output = buffers.ofVariable(op.getSymbol()).value();
+  writeKernel(op.getLoc(), "accumulate", input, output, builder.getDictionaryAttr({}), costOf(op));
+}
+
+void StageLowering::writeCopy(Location location, StageBuffer &from, StageBuffer &to) {
+  ++counts.copies;
+  int64_t bytes = from.type().getBytes();
+  writeKernel(location, "copy", from.value(), to.value(), builder.getDictionaryAttr({}),
+              CostAttr::get(builder.getContext(), 0, bytes, bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs, ArrayRef<Value> outputs, DictionaryAttr scalars,
+                                CostAttr cost) {
+  ++counts.kernels;
+  planir::KernelOp::create(builder, location, builder.getStringAttr(opcode), inputs, outputs, scalars, cost);
+}
+
+LogicalResult StageLowering::lowerKernel(KernelOpInterface op) {
+  // Constants whose only uses are writes are computed in the variables (lowerWrite).
+  if (op->getNumOperands() == 0 && op->getNumResults() == 1 && !op->use_empty() &&
+      llvm::all_of(op->getUsers(), [](Operation *user) { return isa<WriteOp>(user); }))
+    return success();
+  SmallVector<Value> inputs, outputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(buffers.find(operand)->value());
+  takenByThisKernel.clear();
+  int64_t accumulated = 0;
+  for (OpResult result : op->getResults()) {
+    StageBuffer &buffer = placeResult(op, result.getResultNumber(), accumulated);
+    takenByThisKernel.insert(&buffer);
+    outputs.push_back(buffer.value());
+  }
+  FailureOr<DictionaryAttr> scalars = scalarsOf(op, accumulated);
+  if (failed(scalars))
+    return failure();
+  writeKernel(op.getLoc(), op.getKernelName(), inputs, outputs, *scalars, costWithAccumulation(op, accumulated));
+  countModelFlops(op);
+  return success();
+}
+
+FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t accumulated) {
+  NamedAttrList scalars = op.getKernelAttributes();
+  for (const ShardOffset &offset : op.getShardOffsets()) {
+    Value value = offset.isResult ? Value(op->getResult(offset.operand)) : op->getOperand(offset.operand);
+    SmallVector<StringRef> axes(offset.axes.begin(), offset.axes.end());
+    dist::LayoutAttr layout = dist::layoutOf(value);
+    if (axes.empty() && layout)
+      axes.assign(layout.axesOf(offset.dim));
+    dist::MeshOp mesh = parts.mesh;
+    llvm::erase_if(axes, [&](StringRef axis) { return mesh.sizeOf(axis) == 1; });
+    int64_t stride = cast<RankedTensorType>(value.getType()).getDimSize(offset.dim);
+    scalars.set(offset.attribute, axes.empty() ? Attribute(builder.getI64IntegerAttr(0))
+                                               : planir::AxisOffsetAttr::get(builder.getContext(), builder.getStrArrayAttr(axes), stride));
+  }
+  if (accumulated != 0)
+    scalars.set("accumulate", builder.getI64IntegerAttr(accumulated));
+  return scalars.getDictionary(builder.getContext());
+}
+
+CostAttr StageLowering::costOf(Operation *op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return cost ? CostAttr::get(op->getContext(), cost.getFlops(), cost.getBytesRead(), cost.getBytesWritten())
+              : CostAttr::get(op->getContext(), 0, 0, 0);
+}
+
+/// An accumulated output is read too, and each of its elements added.
+CostAttr StageLowering::costWithAccumulation(Operation *op, int64_t accumulated) {
+  CostAttr cost = costOf(op);
+  int64_t flops = cost.getFlops(), bytes = cost.getBytesRead();
+  for (OpResult result : op->getResults())
+    if (accumulated >> result.getResultNumber() & 1) {
+      flops += cast<RankedTensorType>(result.getType()).getNumElements();
+      bytes += bytesOf(result.getType());
+    }
+  return CostAttr::get(op->getContext(), flops, bytes, cost.getBytesWritten());
+}
+
+/// Local operations times the shards they were cut into: replicas count once.
+void StageLowering::countModelFlops(KernelOpInterface op) {
+  if (segmentKind != planir::SegmentKind::Forward && segmentKind != planir::SegmentKind::Backward)
+    return;
+  if (!llvm::is_contained(modelKernels, op.getKernelName()))
+    return;
+  llvm::SmallSetVector<StringRef, 4> axes;
+  auto addAxes = [&](Type type) {
+    if (dist::LayoutAttr layout = dist::layoutOf(type))
+      for (int64_t dim = 0; dim < layout.getRank(); ++dim)
+        axes.insert_range(layout.axesOf(dim));
+  };
+  for (Type type : op->getOperandTypes())
+    addAxes(type);
+  for (Type type : op->getResultTypes())
+    addAxes(type);
+  dist::MeshOp mesh = parts.mesh;
+  modelFlops += static_cast<double>(costOf(op).getFlops()) * static_cast<double>(mesh.sizeOf(axes.getArrayRef()));
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+LogicalResult StageLowering::lowerCollective(Operation *op) {
+  CollectiveKind kind = CollectiveKind::AllReduceSum;
+  IntegerAttr dim, concat;
+  auto axes = op->getAttrOfType<ArrayAttr>("axes");
+  std::optional<ArrayRef<int64_t>> stages;
+  if (auto reduce = dyn_cast<dist::AllReduceOp>(op)) {
+    kind = reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
+    stages = reduce.getStages();
+  } else if (auto gather = dyn_cast<dist::AllGatherOp>(op)) {
+    kind = CollectiveKind::AllGather;
+    dim = gather.getDimAttr();
+  } else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op)) {
+    kind = CollectiveKind::ReduceScatter;
+    dim = scatter.getDimAttr();
+  } else if (auto exchange = dyn_cast<dist::AllToAllOp>(op)) {
+    kind = CollectiveKind::AllToAll;
+    dim = exchange.getSplitAttr();
+    concat = exchange.getConcatAttr();
+  }
+  StageBuffer *input = buffers.find(op->getOperand(0));
+  StageBuffer *output = inPlaceReduction(op);
+  bool isAlone = groups.memberCount(axes, stages) == 1;
+  if (!output)
+    output = isAlone ? input
+                     : &buffers.create(op->getLoc(), nameFor(op, 0),
+                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())), MemoryKind::Scratch);
+  buffers.bind(op->getResult(0), *output);
+  if (isAlone)
+    return success();
+  ++counts.collectives;
+  StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
+  planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group, dim, concat, costOf(op));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// "layers.3" for "layers.3.attn.q.weight", "embed" for "embed.weight".
+static StringRef scopeOf(StringRef parameter) {
+  size_t end = parameter.find('.');
+  if (parameter.starts_with("layers.") && end != StringRef::npos)
+    end = parameter.find('.', end + 1);
+  return parameter.substr(0, end);
+}
+
+/// The parameter an op works with names its results, else the part of the model that
+/// the ops before it were in.
+void StageLowering::enterScope(Operation *op) {
+  prefix = scope;
+  for (Value operand : op->getOperands()) {
+    StageBuffer *buffer = buffers.find(operand);
+    if (!buffer || !buffer->variable || !buffer->variable->parameter)
+      continue;
+    StringRef name = buffer->variable->name;
+    scope = scopeOf(name).str();
+    bool isParameter = buffer->variable->role == planir::VariableRole::Parameter;
+    prefix = (isParameter ? name.rsplit('.').first : name).str();
+    return;
+  }
+}
+
+std::string StageLowering::nameFor(Operation *op, unsigned result) {
+  std::string name = prefix + "." + op->getName().stripDialect().str();
+  return result == 0 ? name : name + "." + std::to_string(result);
+}

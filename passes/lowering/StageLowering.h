@@ -1,0 +1,102 @@
+//===- StageLowering.h - one stage as plan ops ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks the line of a stage and writes an instruction for each op, choosing where
+// each result goes: added to an accumulator, into a variable, in place of an operand
+// that is dead, or into a buffer of its own.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_PASSES_LOWERING_STAGELOWERING_H
+#define TGPT_PASSES_LOWERING_STAGELOWERING_H
+
+#include "passes/lowering/StageBuffers.h"
+
+namespace tgpt {
+
+/// What was decided, for the pass's statistics.
+struct LoweringCounts {
+  int64_t kernels = 0, collectives = 0;
+  int64_t inPlaceResults = 0;   ///< results in the buffer of a dead operand
+  int64_t inPlaceVariables = 0; ///< variables updated where they are
+  int64_t fusedAccumulations = 0, separateAccumulations = 0;
+  int64_t copies = 0; ///< writes and reads that needed a copy
+};
+
+/// The groups of the program, made as collectives ask for them.
+class GroupTable {
+public:
+  GroupTable(planir::ProgramOp program) : program(program) {}
+  /// The group over `axes`, among `stages` only where given.
+  planir::GroupOp groupOf(mlir::Location location, mlir::ArrayAttr axes, std::optional<llvm::ArrayRef<int64_t>> stages);
+  int64_t memberCount(mlir::ArrayAttr axes, std::optional<llvm::ArrayRef<int64_t>> stages);
+
+private:
+  planir::ProgramOp program;
+  llvm::StringMap<planir::GroupOp> groups;
+};
+
+class StageLowering {
+public:
+  StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups, LoweringCounts &counts);
+
+  /// Writes buffers and segments.
+  mlir::LogicalResult run();
+
+  /// Axes over which the variable's addends have been summed in its own buffer.
+  llvm::ArrayRef<llvm::StringRef> reducedAxesOf(llvm::StringRef variable) const;
+  StageBuffers &getBuffers() { return buffers; }
+  /// Operations of the model's matrix products and attention for one micro-batch, over
+  /// all ranks of the stage.
+  double getModelFlops() const { return modelFlops; }
+
+private:
+  mlir::LogicalResult lower(const FlowItem &item);
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  void lowerRead(ReadOp op);
+  void lowerWrite(WriteOp op);
+  void lowerAccumulate(AccumulateOp op);
+  mlir::LogicalResult lowerKernel(KernelOpInterface op);
+  mlir::LogicalResult lowerCollective(mlir::Operation *op);
+
+  /// Where result `i` of `op` goes; sets the bit of `accumulated` when it is added.
+  StageBuffer &placeResult(KernelOpInterface op, unsigned i, int64_t &accumulated);
+  StageBuffer *accumulatorFor(KernelOpInterface op, unsigned i);
+  StageBuffer *variableFor(KernelOpInterface op, unsigned i);
+  StageBuffer *deadOperandFor(KernelOpInterface op, unsigned i);
+  StageBuffer *inPlaceReduction(mlir::Operation *op);
+  bool isOperandOnce(mlir::Operation *op, StageBuffer *buffer);
+
+  mlir::FailureOr<mlir::DictionaryAttr> scalarsOf(KernelOpInterface op, int64_t accumulated);
+  planir::CostAttr costOf(mlir::Operation *op);
+  planir::CostAttr costWithAccumulation(mlir::Operation *op, int64_t accumulated);
+  void countModelFlops(KernelOpInterface op);
+  void writeKernel(mlir::Location location, llvm::StringRef opcode, llvm::ArrayRef<mlir::Value> inputs,
+                   llvm::ArrayRef<mlir::Value> outputs, mlir::DictionaryAttr scalars, planir::CostAttr cost);
+  void writeCopy(mlir::Location location, StageBuffer &from, StageBuffer &to);
+  void enterScope(mlir::Operation *op);
+  std::string nameFor(mlir::Operation *op, unsigned result);
+
+  const ProgramParts &parts;
+  const StageFlow &flow;
+  planir::StageOp stage;
+  GroupTable &groups;
+  LoweringCounts &counts;
+  StageBuffers buffers;
+  mlir::OpBuilder builder; ///< at the end of the segment at hand
+  planir::SegmentKind segmentKind = planir::SegmentKind::Begin;
+  int64_t position = 0;
+  std::string scope;  ///< where in the model we are: "layers.3"
+  std::string prefix; ///< of the names of the op's results: "layers.3.attn.q"
+  llvm::DenseSet<mlir::Operation *> done;          ///< accumulations fused into their producer
+  llvm::DenseSet<StageBuffer *> takenByThisKernel; ///< outputs chosen so far
+  llvm::StringMap<llvm::SmallVector<llvm::StringRef>> reducedAxes;
+  double modelFlops = 0;
+};
+
+} // namespace tgpt
+
+#endif // TGPT_PASSES_LOWERING_STAGELOWERING_H
