@@ -25,10 +25,9 @@ inline float toFloat(BFloat16 x) { return std::bit_cast<float>(uint32_t(x.bits) 
 
 inline BFloat16 toBFloat16(float x) {
   uint32_t bits = std::bit_cast<uint32_t>(x);
-  uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  uint32_t quietNan = (bits >> 16) | 0x40u;
-  bool isNan = (bits & 0x7fffffffu) > 0x7f800000u;
-  return {uint16_t(isNan ? quietNan : rounded)};
+  uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  uint32_t quietNan = bits | 0x400000u;
+  return {uint16_t((x != x ? quietNan : rounded) >> 16)};
 }
 
 /// Rounds once: f64 -> f32 by rounding to odd keeps what bf16 needs to round right.

@@ -17,29 +17,52 @@
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
-KernelStatus adamW(const KernelCall &call) {
+namespace {
+/// What does not depend on the element.
+template <typename A> struct UpdateFactors {
+  A scale, beta1, beta2, rest1, rest2, stride, correction2, epsilon, decay;
+};
+template <typename A> struct State {
+  const A *param, *grad, *moment1, *moment2;
+  A *newParam, *newMoment1, *newMoment2;
+};
+} // namespace
+
+template <typename A> static void updateRange(State<A> at, UpdateFactors<A> f, int64_t begin, int64_t end) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    A g = at.grad[i] * f.scale, p = at.param[i];
+    A m = f.beta1 * at.moment1[i] + f.rest1 * g;
+    A v = f.beta2 * at.moment2[i] + f.rest2 * g * g;
+    at.newMoment1[i] = m;
+    at.newMoment2[i] = v;
+    at.newParam[i] = p - (f.stride * m / (std::sqrt(v * f.correction2) + f.epsilon) + f.decay * p);
+  }
+}
+
+template <typename A> static UpdateFactors<A> factorsOf(const KernelCall &call) {
   const Attributes &attributes = *call.attributes;
-  double b1 = attributes.real("beta1"), b2 = attributes.real("beta2");
+  double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
+  double rate = *call.inputs[5].as<A>(), step = *call.inputs[6].as<A>();
+  return {*call.inputs[4].as<A>(),
+          A(beta1),
+          A(beta2),
+          A(1 - beta1),
+          A(1 - beta2),
+          A(rate / (1 - std::pow(beta1, step))),
+          A(1 / (1 - std::pow(beta2, step))),
+          A(attributes.real("epsilon")),
+          A(rate * attributes.real("weight_decay"))};
+}
+
+KernelStatus adamW(const KernelCall &call) {
   return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
     using A = decltype(zero);
-    const A *param = call.inputs[0].as<A>(), *grad = call.inputs[1].as<A>();
-    const A *moment1 = call.inputs[2].as<A>(), *moment2 = call.inputs[3].as<A>();
-    A *newParam = call.outputs[0].as<A>(), *newMoment1 = call.outputs[1].as<A>(), *newMoment2 = call.outputs[2].as<A>();
-    double rate = *call.inputs[5].as<A>(), step = *call.inputs[6].as<A>();
-    const A scale = *call.inputs[4].as<A>(), beta1 = A(b1), beta2 = A(b2), rest1 = A(1 - b1), rest2 = A(1 - b2);
-    const A stride = A(rate / (1 - std::pow(b1, step))), correction2 = A(1 / (1 - std::pow(b2, step)));
-    const A epsilon = A(attributes.real("epsilon")), decay = A(rate * attributes.real("weight_decay"));
-    forChunks(call.inputs[0].elements(), chunkElements, [&](int64_t begin, int64_t end) {
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i) {
-        A g = grad[i] * scale, p = param[i];
-        A m = beta1 * moment1[i] + rest1 * g;
-        A v = beta2 * moment2[i] + rest2 * g * g;
-        newMoment1[i] = m;
-        newMoment2[i] = v;
-        newParam[i] = p - (stride * m / (std::sqrt(v * correction2) + epsilon) + decay * p);
-      }
-    });
+    State<A> state{call.inputs[0].as<A>(),  call.inputs[1].as<A>(),  call.inputs[2].as<A>(), call.inputs[3].as<A>(),
+                   call.outputs[0].as<A>(), call.outputs[1].as<A>(), call.outputs[2].as<A>()};
+    UpdateFactors<A> factors = factorsOf<A>(call);
+    forChunks(call.inputs[0].elements(), chunkElements,
+              [=](int64_t begin, int64_t end) { updateRange(state, factors, begin, end); });
     return {};
   });
 }

@@ -16,23 +16,37 @@
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
+template <typename T> static void addRange(const T *x, const T *y, T *z, int64_t n) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j)
+    z[j] = store<T>(load(x[j]) + load(y[j]));
+}
+
+template <typename T> static void accumulateRange(const T *x, AccumulatorOf<T> *sums, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    sums[i] += load(x[i]);
+}
+
+template <typename T> static void storeRange(const AccumulatorOf<T> *sums, T *y, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = store<T>(sums[i]);
+}
+
 KernelStatus add(const KernelCall &call) {
   int64_t width = call.inputs[1].elements(), rows = call.inputs[0].elements() / width;
   return forRealType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     const T *x = call.inputs[0].as<T>(), *y = call.inputs[1].as<T>();
     T *z = call.outputs[0].as<T>();
-    auto addPart = [&](int64_t row, int64_t begin, int64_t end) {
-#pragma omp simd
-      for (int64_t j = begin; j < end; ++j)
-        z[row * width + j] = store<T>(load(x[row * width + j]) + load(y[j]));
-    };
     if (rows == 1)
-      forChunks(width, chunkElements, [&](int64_t begin, int64_t end) { addPart(0, begin, end); });
+      forChunks(width, chunkElements,
+                [=](int64_t begin, int64_t end) { addRange(x + begin, y + begin, z + begin, end - begin); });
     else
-      forChunks(rows, rowsPerChunk(width), [&](int64_t begin, int64_t end) {
+      forChunks(rows, rowsPerChunk(width), [=](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row)
-          addPart(row, 0, width);
+          addRange(x + row * width, y, z + row * width, width);
       });
     return {};
   });
@@ -45,15 +59,9 @@ KernelStatus addN(const KernelCall &call) {
     T *y = call.outputs[0].as<T>();
     auto addBlock = [&](int64_t begin, int64_t end) {
       AccumulatorOf<T> sums[block] = {};
-      for (const TensorView &input : call.inputs) {
-        const T *x = input.as<T>() + begin;
-#pragma omp simd
-        for (int64_t i = 0; i < end - begin; ++i)
-          sums[i] += load(x[i]);
-      }
-#pragma omp simd
-      for (int64_t i = 0; i < end - begin; ++i)
-        y[begin + i] = store<T>(sums[i]);
+      for (const TensorView &input : call.inputs)
+        accumulateRange(input.as<T>() + begin, sums, end - begin);
+      storeRange(sums, y + begin, end - begin);
     };
     forChunks(call.inputs[0].elements(), chunkElements, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end; at += block)

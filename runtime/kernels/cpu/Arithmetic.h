@@ -20,12 +20,22 @@
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
-inline double load(double x) { return x; }
-inline float load(float x) { return x; }
-inline float load(BFloat16 x) { return toFloat(x); }
+inline double load(double x) {
+  return x;
+}
+inline float load(float x) {
+  return x;
+}
+inline float load(BFloat16 x) {
+  return toFloat(x);
+}
 
-template <typename T> inline T store(AccumulatorOf<T> x) { return x; }
-template <> inline BFloat16 store<BFloat16>(float x) { return toBFloat16(x); }
+template <typename T> inline T store(AccumulatorOf<T> x) {
+  return x;
+}
+template <> inline BFloat16 store<BFloat16>(float x) {
+  return toBFloat16(x);
+}
 
 /// e^x. Relative error below 8.1e-8 (1.4 units in the last place) where e^x is
 /// at least 2^-125; 0 below 2^-125.5, infinity above the largest f32, NaN for NaN.
@@ -51,7 +61,9 @@ inline float exponential(float x) {
   return p * std::bit_cast<float>(exponent << 23) * 2.0f;
 }
 
-inline double exponential(double x) { return std::exp(x); }
+inline double exponential(double x) {
+  return std::exp(x);
+}
 
 } // namespace tgpt::runtime::cpu::TGPT_ISA
 

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
-#include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/AttentionGeometry.h"
+#include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
 #include "runtime/kernels/cpu/RowSoftmax.h"
 #include "runtime/kernels/cpu/Workspace.h"

@@ -45,8 +45,7 @@ public:
   explicit BlockProducts(DType inputType) : inputType(inputType) {}
 
   /// c[m,n] = or += op(a) op(b).
-  template <typename T, typename C>
-  void multiply(GemmShape shape, const T *a, const T *b, C *c) {
+  template <typename T, typename C> void multiply(GemmShape shape, const T *a, const T *b, C *c) {
     shape.inputType = inputType;
     shape.outputType = std::is_same_v<T, C> ? inputType : accumulatorOf(inputType);
     if (KernelStatus status = gemm(shape, {a, b, c}); !status.ok() && first.ok())

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
-#include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/AttentionGeometry.h"
+#include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
 #include "runtime/kernels/cpu/Workspace.h"
 
@@ -100,8 +100,7 @@ static void gradBlock(const AttentionGeometry &g, const GradOperands<T> &x, cons
   products.multiply(toQueries, w.storedGradients, x.k + kvBase, x.dq + first);
 }
 
-template <typename T>
-static void storeRows(const AttentionGeometry &g, const AccumulatorOf<T> *from, T *to) {
+template <typename T> static void storeRows(const AttentionGeometry &g, const AccumulatorOf<T> *from, T *to) {
   for (int64_t j = 0; j < g.sequence; ++j)
 #pragma omp simd
     for (int64_t e = 0; e < g.c; ++e)

@@ -17,21 +17,49 @@
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
-static inline void convert(double from, double &to) { to = from; }
-static inline void convert(double from, float &to) { to = float(from); }
-static inline void convert(double from, BFloat16 &to) { to = toBFloat16(from); }
-static inline void convert(float from, double &to) { to = from; }
-static inline void convert(float from, float &to) { to = from; }
-static inline void convert(float from, BFloat16 &to) { to = toBFloat16(from); }
+static inline void convert(double from, double &to) {
+  to = from;
+}
+static inline void convert(double from, float &to) {
+  to = float(from);
+}
+static inline void convert(double from, BFloat16 &to) {
+  to = toBFloat16(from);
+}
+static inline void convert(float from, double &to) {
+  to = from;
+}
+static inline void convert(float from, float &to) {
+  to = from;
+}
+static inline void convert(float from, BFloat16 &to) {
+  to = toBFloat16(from);
+}
 static inline void convert(double from, int32_t &to) {
   double rounded = std::nearbyint(from);
   to = std::isnan(from) ? 0 : int32_t(std::min(std::max(rounded, double(INT32_MIN)), double(INT32_MAX)));
 }
-static inline void convert(float from, int32_t &to) { convert(double(from), to); }
-static inline double load(int32_t x) { return x; }
+static inline void convert(float from, int32_t &to) {
+  convert(double(from), to);
+}
+static inline double load(int32_t x) {
+  return x;
+}
 
 template <typename Function> static KernelStatus forAnyType(DType dtype, Function &&function) {
   return dtype == DType::I32 ? function(int32_t{}) : forRealType(dtype, function);
+}
+
+template <typename From, typename To> static void convertRange(const From *from, To *to, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    convert(load(from[i]), to[i]);
+}
+
+template <typename From, typename To> static void addRange(const From *from, To *to, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    convert(load(to[i]) + load(from[i]), to[i]);
 }
 
 KernelStatus cast(const KernelCall &call) {
@@ -40,11 +68,8 @@ KernelStatus cast(const KernelCall &call) {
     return forAnyType(y.dtype, [&](auto zeroY) -> KernelStatus {
       const auto *from = x.as<decltype(zeroX)>();
       auto *to = y.as<decltype(zeroY)>();
-      forChunks(x.elements(), chunkElements, [&](int64_t begin, int64_t end) {
-#pragma omp simd
-        for (int64_t i = begin; i < end; ++i)
-          convert(load(from[i]), to[i]);
-      });
+      forChunks(x.elements(), chunkElements,
+                [=](int64_t begin, int64_t end) { convertRange(from + begin, to + begin, end - begin); });
       return {};
     });
   });
@@ -56,11 +81,8 @@ KernelStatus accumulate(const KernelCall &call) {
     return forRealType(y.dtype, [&](auto zeroY) -> KernelStatus {
       const auto *from = x.as<decltype(zeroX)>();
       auto *to = y.as<decltype(zeroY)>();
-      forChunks(x.elements(), chunkElements, [&](int64_t begin, int64_t end) {
-#pragma omp simd
-        for (int64_t i = begin; i < end; ++i)
-          convert(load(to[i]) + load(from[i]), to[i]);
-      });
+      forChunks(x.elements(), chunkElements,
+                [=](int64_t begin, int64_t end) { addRange(from + begin, to + begin, end - begin); });
       return {};
     });
   });

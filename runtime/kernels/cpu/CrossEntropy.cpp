@@ -51,6 +51,13 @@ KernelStatus crossEntropy(const KernelCall &call) {
   });
 }
 
+/// to = factor exp(row - lse).
+template <typename T, typename A> static void scaledSoftmax(const T *row, T *to, int64_t n, A lse, A factor) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j)
+    to[j] = store<T>(factor * exponential(load(row[j]) - lse));
+}
+
 KernelStatus crossEntropyGrad(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
   int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
@@ -70,9 +77,7 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
         A lse = call.inputs[2].as<A>()[t];
         bool isLocal = local >= 0 && local < v;
         A hit = isLocal ? dloss * (exponential(A(load(row[local])) - lse) - A(1)) : A(0);
-#pragma omp simd
-        for (int64_t j = 0; j < v; ++j)
-          to[j] = store<T>(dloss * exponential(load(row[j]) - lse));
+        scaledSoftmax(row, to, v, lse, dloss);
         if (isLocal)
           to[local] = store<T>(hit);
       }

@@ -34,16 +34,25 @@ template <typename A> static inline A slope(A x) {
   return s + x * s * (A(1) - s) * twice<A> * (A(1) + 3 * cubic<A> * x * x);
 }
 
+template <typename T> static void geluRange(const T *x, T *y, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = store<T>(load(x[i]) * gate(load(x[i])));
+}
+
+template <typename T> static void geluGradRange(const T *dy, const T *x, T *dx, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    dx[i] = store<T>(load(dy[i]) * slope(load(x[i])));
+}
+
 KernelStatus gelu(const KernelCall &call) {
   return forRealType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     const T *x = call.inputs[0].as<T>();
     T *y = call.outputs[0].as<T>();
-    forChunks(call.inputs[0].elements(), chunkElements, [&](int64_t begin, int64_t end) {
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i)
-        y[i] = store<T>(load(x[i]) * gate(load(x[i])));
-    });
+    forChunks(call.inputs[0].elements(), chunkElements,
+              [=](int64_t begin, int64_t end) { geluRange(x + begin, y + begin, end - begin); });
     return {};
   });
 }
@@ -53,11 +62,8 @@ KernelStatus geluGrad(const KernelCall &call) {
     using T = decltype(zero);
     const T *dy = call.inputs[0].as<T>(), *x = call.inputs[1].as<T>();
     T *dx = call.outputs[0].as<T>();
-    forChunks(call.inputs[0].elements(), chunkElements, [&](int64_t begin, int64_t end) {
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i)
-        dx[i] = store<T>(load(dy[i]) * slope(load(x[i])));
-    });
+    forChunks(call.inputs[0].elements(), chunkElements,
+              [=](int64_t begin, int64_t end) { geluGradRange(dy + begin, x + begin, dx + begin, end - begin); });
     return {};
   });
 }

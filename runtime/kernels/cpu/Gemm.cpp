@@ -16,7 +16,9 @@ KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands) {
 }
 
 /// Rows of C per chunk: at least 128, at most 16 chunks, a multiple of 16.
-static int64_t rowsOfC(int64_t m) { return std::max<int64_t>(128, ((m + 15) / 16 + 15) / 16 * 16); }
+static int64_t rowsOfC(int64_t m) {
+  return std::max<int64_t>(128, ((m + 15) / 16 + 15) / 16 * 16);
+}
 
 KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operands) {
   int64_t chunk = rowsOfC(shape.m);

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
-#include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Gemm.h"
+#include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Workspace.h"
 
 #include <algorithm>

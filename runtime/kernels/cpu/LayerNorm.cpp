@@ -20,9 +20,7 @@
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
 namespace {
-template <typename A> struct Moments {
-  A mean, rstd;
-};
+template <typename A> struct Moments { A mean, rstd; };
 } // namespace
 
 template <typename T> static Moments<AccumulatorOf<T>> momentsOfRow(const T *x, int64_t d, double epsilon) {
@@ -40,6 +38,13 @@ template <typename T> static Moments<AccumulatorOf<T>> momentsOfRow(const T *x, 
   return {mean, A(1) / std::sqrt(squares / A(d) + A(epsilon))};
 }
 
+template <typename T, typename A>
+static void normaliseRow(const T *x, const T *w, const T *bias, T *y, int64_t d, A mean, A rstd) {
+#pragma omp simd
+  for (int64_t j = 0; j < d; ++j)
+    y[j] = store<T>((load(x[j]) - mean) * rstd * load(w[j]) + load(bias[j]));
+}
+
 KernelStatus layerNorm(const KernelCall &call) {
   const TensorView &x = call.inputs[0], &y = call.outputs[0];
   int64_t d = x.dim(-1);
@@ -50,13 +55,8 @@ KernelStatus layerNorm(const KernelCall &call) {
     const T *w = call.inputs[1].as<T>(), *bias = call.inputs[2].as<T>();
     forChunks(x.rows(), rowsPerChunk(d), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T *from = x.as<T>() + i * d;
-        T *to = y.as<T>() + i * d;
-        auto [mean, rstd] = momentsOfRow(from, d, epsilon);
-        A shift = mean, scale = rstd;
-#pragma omp simd
-        for (int64_t j = 0; j < d; ++j)
-          to[j] = store<T>((load(from[j]) - shift) * scale * load(w[j]) + load(bias[j]));
+        auto [mean, rstd] = momentsOfRow(x.as<T>() + i * d, d, epsilon);
+        normaliseRow(x.as<T>() + i * d, w, bias, y.as<T>() + i * d, d, mean, rstd);
         call.outputs[1].as<A>()[i] = mean;
         call.outputs[2].as<A>()[i] = rstd;
       }

@@ -22,10 +22,14 @@ namespace tgpt::runtime::cpu {
 /// Elements that are worth a thread's wake-up.
 inline constexpr int64_t chunkElements = 16384;
 
-inline int64_t chunkCount(int64_t count, int64_t chunk) { return (count + chunk - 1) / chunk; }
+inline int64_t chunkCount(int64_t count, int64_t chunk) {
+  return (count + chunk - 1) / chunk;
+}
 
 /// Rows of `width` elements that make a chunk.
-inline int64_t rowsPerChunk(int64_t width) { return std::max<int64_t>(1, chunkElements / width); }
+inline int64_t rowsPerChunk(int64_t width) {
+  return std::max<int64_t>(1, chunkElements / width);
+}
 
 /// body(begin, end) for each chunk of [0, count).
 template <typename Body> void forChunks(int64_t count, int64_t chunk, const Body &body) {

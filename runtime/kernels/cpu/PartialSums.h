@@ -13,10 +13,18 @@
 #ifndef TGPT_RUNTIME_KERNELS_CPU_PARTIALSUMS_H
 #define TGPT_RUNTIME_KERNELS_CPU_PARTIALSUMS_H
 
+#include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Parallel.h"
 #include "runtime/kernels/cpu/Workspace.h"
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
+
+/// sums += row.
+template <typename T> void addRow(const T *row, AccumulatorOf<T> *sums, int64_t n) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j)
+    sums[j] += load(row[j]);
+}
 
 template <typename A> class PartialSums {
 public:
@@ -44,9 +52,7 @@ public:
         std::fill(to + begin, to + end, A(0));
       for (int64_t i = 0; i < chunkCount(rows, chunk); ++i) {
         const A *from = sums + i * stride + vector * width;
-#pragma omp simd
-        for (int64_t j = begin; j < end; ++j)
-          to[j] += from[j];
+        addRow(from + begin, to + begin, end - begin);
       }
     });
   }

@@ -45,6 +45,8 @@ static constexpr KernelEntry table[] = {
     {"token_loss", {tokenLoss, checkTokenLoss}},
 };
 
-std::span<const KernelEntry> kernelTable() { return table; }
+std::span<const KernelEntry> kernelTable() {
+  return table;
+}
 
 } // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -14,7 +14,9 @@
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
+#include "runtime/kernels/cpu/Workspace.h"
 
+#include <atomic>
 #include <vector>
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
@@ -62,13 +64,39 @@ template <typename A> static const A *anglesFor(const AngleKey &key) {
   return table.values.data();
 }
 
-template <typename T, typename A>
-static void rotateHead(const T *x, T *y, const A *cosines, const A *sines, A sign, int64_t half) {
+template <typename A> static void rotateHead(const A *x, A *y, const A *cosines, const A *sines, A sign, int64_t half) {
 #pragma omp simd
   for (int64_t i = 0; i < half; ++i) {
-    A a = load(x[i]), b = load(x[i + half]), sine = sign * sines[i];
-    y[i] = store<T>(a * cosines[i] - b * sine);
-    y[i + half] = store<T>(b * cosines[i] + a * sine);
+    A a = x[i], b = x[i + half], sine = sign * sines[i];
+    y[i] = a * cosines[i] - b * sine;
+    y[i + half] = b * cosines[i] + a * sine;
+  }
+}
+
+/// Heads are short: bf16 rows are widened and narrowed whole.
+static void widenRow(const BFloat16 *x, float *to, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = load(x[i]);
+}
+static void narrowRow(const float *x, BFloat16 *to, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = store<BFloat16>(x[i]);
+}
+
+/// All heads of one position; `row` holds `width` elements.
+template <typename T, typename A>
+static void rotatePosition(const T *x, T *y, A *row, const A *cosines, const A *sines, A sign, int64_t c,
+                           int64_t width) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    widenRow(x, row, width);
+    for (int64_t head = 0; head < width; head += c)
+      rotateHead(row + head, row + head, cosines, sines, sign, c / 2);
+    narrowRow(row, y, width);
+  } else {
+    for (int64_t head = 0; head < width; head += c)
+      rotateHead(x + head, y + head, cosines, sines, sign, c / 2);
   }
 }
 
@@ -81,14 +109,20 @@ KernelStatus rope(const KernelCall &call) {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
     const A *cosines = anglesFor<A>(key), *sines = cosines + sequence * half;
+    std::atomic<const char *> error = nullptr;
     forChunks(x.dim(0) * sequence, rowsPerChunk(width), [&](int64_t begin, int64_t end) {
+      A *row = workspace<A>(WorkspaceUse::RotatedRow, width);
+      if (!row) {
+        error = workspaceExhausted;
+        return;
+      }
       for (int64_t t = begin; t < end; ++t) {
         int64_t angles = t % sequence * half;
-        for (int64_t head = t * width; head < (t + 1) * width; head += c)
-          rotateHead(x.as<T>() + head, y.as<T>() + head, cosines + angles, sines + angles, A(inverse ? -1 : 1), half);
+        rotatePosition(x.as<T>() + t * width, y.as<T>() + t * width, row, cosines + angles, sines + angles,
+                       A(inverse ? -1 : 1), c, width);
       }
     });
-    return {};
+    return {error};
   });
 }
 

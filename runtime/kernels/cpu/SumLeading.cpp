@@ -25,12 +25,8 @@ KernelStatus sumLeading(const KernelCall &call) {
     if (!sums.allocated())
       return {workspaceExhausted};
     sums.forEachChunk([&](int64_t begin, int64_t end, A *own) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T *from = x.as<T>() + i * width;
-#pragma omp simd
-        for (int64_t j = 0; j < width; ++j)
-          own[j] += load(from[j]);
-      }
+      for (int64_t i = begin; i < end; ++i)
+        addRow(x.as<T>() + i * width, own, width);
     });
     sums.total(0, y.as<A>(), call.accumulates(0));
     return {};

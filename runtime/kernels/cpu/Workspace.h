@@ -26,6 +26,7 @@ enum class WorkspaceUse : uint8_t {
   BlockOutput, ///< attention: output rows before normalisation
   KeyGradients,
   ValueGradients,
+  RotatedRow,  ///< rope: one row in f32
   PartialSums, ///< sums of each chunk, added up at the end
   GemmScratchpad,
   GemmA, ///< operands converted to f32 where the processor has no bf16 product
