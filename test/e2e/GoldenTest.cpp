@@ -18,10 +18,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/e2e/CompiledModel.h"
+#include "test/e2e/Values.h"
 
 #include "runtime/checkpoint/SafetensorsReader.h"
 #include "runtime/engine/Job.h"
-#include "runtime/engine/Scalar.h"
 
 #include <gtest/gtest.h>
 
@@ -34,30 +34,6 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 
 namespace {
-
-using Values = std::vector<double>;
-
-Values valuesOf(const LogicalTensor &tensor) {
-  TensorView view = tensor.view();
-  Values values(view.elements());
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = loadElement(view, i);
-  return values;
-}
-
-double largest(const Values &values) {
-  double magnitude = 0;
-  for (double value : values)
-    magnitude = std::max(magnitude, std::abs(value));
-  return magnitude;
-}
-
-double largestDifference(const Values &a, const Values &b) {
-  double difference = 0;
-  for (size_t i = 0; i < a.size(); ++i)
-    difference = std::isnan(a[i]) ? a[i] : std::max(difference, std::abs(a[i] - b[i]));
-  return difference;
-}
 
 /// The numbers of one model, read whole.
 class GoldenNumbers {

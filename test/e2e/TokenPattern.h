@@ -1,0 +1,62 @@
+//===- test/e2e/TokenPattern.h - tokens that need no file -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_TEST_E2E_TOKENPATTERN_H
+#define TGPT_TEST_E2E_TOKENPATTERN_H
+
+#include "runtime/engine/Job.h"
+#include "runtime/engine/Scalar.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace tgpt::runtime {
+
+/// Feeds a fixed pattern of tokens: sample g of a step is the same whatever the
+/// grid. Every fifth sample has a third of its labels ignored, every seventh all
+/// of them, so that ranks and micro-batches hold unequal numbers of valid tokens.
+class TokenPattern : public StepInputs {
+public:
+  TokenPattern(const plan::Plan &plan, double learningRate)
+      : shape(plan.training()), dp(sizeOfDp(plan)), learningRate(learningRate) {}
+
+  int64_t step = 1;
+
+  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
+    if (input == "learning_rate")
+      return storeElement(destination, learningRate);
+    if (input == "step")
+      return storeElement(destination, double(step));
+    int64_t first = (microBatch * dp + dpIndex) * shape.micro_batch_samples();
+    for (int64_t row = 0; row < destination.dim(0); ++row)
+      for (int64_t i = 0; i < destination.dim(1); ++i) {
+        int64_t position = row * destination.dim(1) + i;
+        destination.as<int32_t>()[position] = input == "tokens" ? token(first + row, i) : label(first + row, i);
+      }
+  }
+
+private:
+  static int64_t sizeOfDp(const plan::Plan &plan) {
+    for (const plan::MeshAxis &axis : plan.mesh().axes())
+      if (axis.name() == "dp")
+        return axis.size();
+    return 1;
+  }
+  int32_t token(int64_t sample, int64_t i) const {
+    uint64_t mixed = uint64_t(step * 1000003 + sample * 7919 + i) * 0x9E3779B97F4A7C15u;
+    return int32_t((mixed >> 40) % uint64_t(shape.vocabulary()));
+  }
+  int32_t label(int64_t sample, int64_t i) const {
+    bool isIgnored = sample % 7 == 6 || (sample % 5 == 4 && i % 3 == 0);
+    return isIgnored ? -100 : token(sample, i + 1);
+  }
+
+  plan::TrainingShape shape;
+  int64_t dp;
+  double learningRate;
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_TEST_E2E_TOKENPATTERN_H
