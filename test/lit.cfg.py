@@ -1,5 +1,7 @@
 # The lit suite: every .mlir file under test/ but for the unit and e2e folders.
 import os
+import sys
+
 import lit.formats
 from lit.llvm import llvm_config
 
@@ -14,3 +16,4 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tgpt_tools_dir, append_path=True)
 config.substitutions.append(("%recipes", os.path.join(config.tgpt_src_root, "recipes")))
 config.substitutions.append(("%src_root", config.tgpt_src_root))
+config.substitutions.append(("%{python}", sys.executable))
