@@ -7,11 +7,11 @@
 //
 // o = softmax(scale q k^T + mask) v; lse = log sum exp of the scaled, masked row.
 // q, o T[b,s,heads*c], k, v T[b,s,kvHeads*c], lse A[b,heads,s].
-// For each head, blocks of 64 query rows: scores against the keys the block can
-// see (a product), softmax of each row in place, then the product with v. Scores
-// of one block are all that is ever stored. Sums in A; for bf16 the probabilities
-// are rounded to bf16 for the product with v. Each head is computed by one
-// thread: the same bits on any number of threads.
+// For each KV head, blocks of query rows of all its query heads: scores against the
+// keys the block can see (a product), softmax of each row, then the product with v.
+// Scores of one block are all that is ever stored. Sums in A; for bf16 the
+// probabilities are rounded to bf16 for the product with v. Each KV head is computed
+// by one thread: the same bits on any number of threads.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -57,33 +57,58 @@ static A softmaxRow(const A *scores, T *probabilities, int64_t visible, int64_t 
   return sum;
 }
 
-/// Rows [begin, end) of one head.
-template <typename T>
-static KernelStatus attendBlock(const AttentionGeometry &g, const AttentionOperands<T> &x, DType dtype, int64_t b,
-                                int64_t head, int64_t begin, int64_t end) {
+namespace {
+/// Working memory of one KV head.
+template <typename T> struct AttentionWorkspace {
   using A = AccumulatorOf<T>;
-  int64_t keys = g.keysOfBlock(end), kvBase = g.keyAt(b, head / g.group), rows = end - begin;
-  A *scores = workspace<A>(WorkspaceUse::Scores, queryBlock * g.sequence);
-  T *stored = workspace<T>(WorkspaceUse::StoredScores, queryBlock * g.sequence);
-  A *block = workspace<A>(WorkspaceUse::BlockOutput, queryBlock * g.c);
-  if (!scores || !stored || !block)
+  explicit AttentionWorkspace(const AttentionGeometry &g) {
+    int64_t stacked = rowsOfBlock(g) * g.group, elements = stacked * scoreStride(g.sequence);
+    scores = workspace<A>(WorkspaceUse::Scores, elements);
+    probabilities = workspace<T>(WorkspaceUse::StoredScores, elements);
+    q = workspace<T>(WorkspaceUse::StackedQueries, stacked * g.c);
+    o = workspace<A>(WorkspaceUse::BlockOutput, stacked * g.c);
+    sums = workspace<A>(WorkspaceUse::RowSums, stacked);
+  }
+  bool allocated() const { return scores && probabilities && q && o && sums; }
+  A *scores, *o, *sums;
+  T *probabilities, *q;
+};
+} // namespace
+
+template <typename T, typename A> static void storeScaled(const A *from, T *to, int64_t n, A factor) {
+#pragma omp simd
+  for (int64_t e = 0; e < n; ++e)
+    to[e] = store<T>(from[e] * factor);
+}
+
+template <typename T>
+static void attendBlock(const AttentionGeometry &g, const AttentionOperands<T> &x, const AttentionWorkspace<T> &w,
+                        BlockProducts &products, const QueryBlock &block) {
+  using A = AccumulatorOf<T>;
+  int64_t keys = g.keysOfBlock(block.end()), kv = g.keyAt(block.batch, block.kvHead);
+  int64_t stacked = block.rows * g.group, stride = scoreStride(keys);
+  stackRows(g, block, x.q, w.q);
+  GemmShape qk{.transposeB = true, .m = stacked, .n = keys, .k = g.c, .lda = g.c, .ldb = g.kvWidth(), .ldc = stride};
+  products.multiply(qk, w.q, x.k + kv, w.scores);
+  forStackedRows(g, block, [&](int64_t head, int64_t row, int64_t i) {
+    w.sums[i] = softmaxRow(w.scores + i * stride, w.probabilities + i * stride, g.keysOfRow(row), keys, A(g.scale),
+                           x.lse + g.rowAt(block.batch, head, row));
+  });
+  GemmShape pv{.m = stacked, .n = g.c, .k = keys, .lda = stride, .ldb = g.kvWidth(), .ldc = g.c};
+  products.multiply(pv, w.probabilities, x.v + kv, w.o);
+  forStackedRows(g, block, [&](int64_t head, int64_t row, int64_t i) {
+    storeScaled(w.o + i * g.c, x.o + g.queryAt(block.batch, row, head), g.c, A(1) / w.sums[i]);
+  });
+}
+
+template <typename T>
+static KernelStatus attendKvHead(const AttentionGeometry &g, const AttentionOperands<T> &x, DType dtype, int64_t item) {
+  AttentionWorkspace<T> w(g);
+  if (!w.allocated())
     return {workspaceExhausted};
   BlockProducts products(dtype);
-  GemmShape qk{.transposeB = true, .m = rows, .n = keys, .k = g.c, .lda = g.width(), .ldb = g.kvWidth(), .ldc = keys};
-  products.multiply(qk, x.q + g.queryAt(b, begin, head), x.k + kvBase, scores);
-  A sums[queryBlock];
-  for (int64_t i = 0; i < rows; ++i)
-    sums[i] = softmaxRow(scores + i * keys, stored + i * keys, g.keysOfRow(begin + i), keys, A(g.scale),
-                         x.lse + g.rowAt(b, head, begin + i));
-  GemmShape pv{.m = rows, .n = g.c, .k = keys, .lda = keys, .ldb = g.kvWidth(), .ldc = g.c};
-  products.multiply(pv, stored, x.v + kvBase, block);
-  for (int64_t i = 0; i < rows; ++i) {
-    T *o = x.o + g.queryAt(b, begin + i, head);
-    A factor = A(1) / sums[i];
-#pragma omp simd
-    for (int64_t e = 0; e < g.c; ++e)
-      o[e] = store<T>(block[i * g.c + e] * factor);
-  }
+  for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
+    attendBlock(g, x, w, products, {item / g.kvHeads, item % g.kvHeads, begin, std::min(step, g.sequence - begin)});
   return products.status();
 }
 
@@ -93,12 +118,9 @@ KernelStatus attention(const KernelCall &call) {
   return forRealType(dtype, [&](auto zero) -> KernelStatus {
     AttentionOperands<decltype(zero)> operands(call);
     std::atomic<const char *> error = nullptr;
-    forChunks(g.batch * g.heads, 1, [&](int64_t item, int64_t) {
-      for (int64_t begin = 0; begin < g.sequence; begin += queryBlock) {
-        int64_t end = std::min(g.sequence, begin + queryBlock);
-        if (KernelStatus s = attendBlock(g, operands, dtype, item / g.heads, item % g.heads, begin, end); !s.ok())
-          error = s.error;
-      }
+    forChunks(g.batch * g.kvHeads, 1, [&](int64_t item, int64_t) {
+      if (KernelStatus status = attendKvHead(g, operands, dtype, item); !status.ok())
+        error = status.error;
     });
     return {error};
   });

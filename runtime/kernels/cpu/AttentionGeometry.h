@@ -36,8 +36,40 @@ struct AttentionGeometry {
   bool causal;
 };
 
-/// Query rows computed together: their scores stay in the second-level cache.
-inline constexpr int64_t queryBlock = 64;
+/// Adjacent query rows of all the query heads of one KV head, computed together: the
+/// heads are stacked (first all rows of the first head), so that one product serves
+/// them all and their scores stay in the second-level cache.
+struct QueryBlock {
+  int64_t batch, kvHead, begin, rows;
+
+  int64_t end() const { return begin + rows; }
+};
+
+/// Rows of a block: at most 64, less where many heads are stacked (less of the
+/// square on the diagonal is computed in vain).
+inline int64_t rowsOfBlock(const AttentionGeometry &g) {
+  return std::clamp<int64_t>(128 / g.group, 16, 64);
+}
+
+/// body(head, row, stacked row) for each row of the block.
+template <typename Body> void forStackedRows(const AttentionGeometry &g, const QueryBlock &block, const Body &body) {
+  for (int64_t h = 0; h < g.group; ++h)
+    for (int64_t i = 0; i < block.rows; ++i)
+      body(block.kvHead * g.group + h, block.begin + i, h * block.rows + i);
+}
+
+/// to[stacked row][c] = the block's rows of `from`, laid out as q.
+template <typename T> void stackRows(const AttentionGeometry &g, const QueryBlock &block, const T *from, T *to) {
+  forStackedRows(g, block, [=, &g](int64_t head, int64_t row, int64_t stacked) {
+    std::copy_n(from + g.queryAt(block.batch, row, head), g.c, to + stacked * g.c);
+  });
+}
+
+/// Distance between rows of scores: a multiple of 16, but of no large power of two,
+/// whose rows would compete for the same cache sets.
+inline int64_t scoreStride(int64_t keys) {
+  return (keys + 15) / 16 * 16 + 16;
+}
 
 /// A product on this thread; the first failure of several is kept.
 class BlockProducts {

@@ -8,10 +8,10 @@
 // With p = exp(scale q k^T - lse), D_i = sum over e of do_ie o_ie and
 // ds = scale p (do v^T - D): dv = p^T do, dq = ds k, dk = ds^T q.
 // do, q, o, dq T[b,s,heads*c], k, v, dk, dv T[b,s,kvHeads*c], lse A[b,heads,s].
-// Probabilities are computed again from lse, 64 query rows at a time. Sums in A;
-// for bf16, p and ds are rounded to bf16 for their products. The query heads of a
-// KV head, and their blocks, are added to dk and dv in order by one thread: the
-// same bits on any number of threads.
+// Probabilities are computed again from lse, a block of query rows of all query
+// heads of a KV head at a time. Sums in A; for bf16, p and ds are rounded to bf16
+// for their products. The blocks of a KV head are added to dk and dv in order by
+// one thread: the same bits on any number of threads.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -39,16 +39,21 @@ template <typename T> struct GradOperands {
 /// Working memory of one KV head.
 template <typename T> struct GradWorkspace {
   using A = AccumulatorOf<T>;
-  explicit GradWorkspace(const AttentionGeometry &g)
-      : scores(workspace<A>(WorkspaceUse::Scores, queryBlock * g.sequence)),
-        gradients(workspace<A>(WorkspaceUse::ScoreGradients, queryBlock * g.sequence)),
-        storedScores(workspace<T>(WorkspaceUse::StoredScores, queryBlock * g.sequence)),
-        storedGradients(workspace<T>(WorkspaceUse::StoredGradients, queryBlock * g.sequence)),
-        dk(workspace<A>(WorkspaceUse::KeyGradients, g.sequence * g.c)),
-        dv(workspace<A>(WorkspaceUse::ValueGradients, g.sequence * g.c)) {}
-  bool allocated() const { return scores && gradients && storedScores && storedGradients && dk && dv; }
-  A *scores, *gradients;
-  T *storedScores, *storedGradients;
+  explicit GradWorkspace(const AttentionGeometry &g) {
+    int64_t stacked = rowsOfBlock(g) * g.group, elements = stacked * scoreStride(g.sequence);
+    scores = workspace<A>(WorkspaceUse::Scores, elements);
+    dp = workspace<A>(WorkspaceUse::ScoreGradients, elements);
+    p = workspace<T>(WorkspaceUse::StoredScores, elements);
+    ds = workspace<T>(WorkspaceUse::StoredGradients, elements);
+    q = workspace<T>(WorkspaceUse::StackedQueries, stacked * g.c);
+    dout = workspace<T>(WorkspaceUse::StackedOutputs, stacked * g.c);
+    dq = workspace<T>(WorkspaceUse::BlockOutput, stacked * g.c);
+    dk = workspace<A>(WorkspaceUse::KeyGradients, g.sequence * g.c);
+    dv = workspace<A>(WorkspaceUse::ValueGradients, g.sequence * g.c);
+  }
+  bool allocated() const { return scores && dp && p && ds && q && dout && dq && dk && dv; }
+  A *scores, *dp;
+  T *p, *ds, *q, *dout, *dq;
   A *dk, *dv;
 };
 } // namespace
@@ -75,29 +80,34 @@ static void gradRow(const A *scores, const A *dp, T *p, T *ds, int64_t visible, 
   std::fill(ds + visible, ds + keys, store<T>(A(0)));
 }
 
-/// Rows [begin, end) of one query head: writes dq, adds to dk and dv.
+/// Writes the block's dq, adds to dk and dv.
 template <typename T>
 static void gradBlock(const AttentionGeometry &g, const GradOperands<T> &x, const GradWorkspace<T> &w,
-                      BlockProducts &products, int64_t b, int64_t head, int64_t begin, int64_t end) {
+                      BlockProducts &products, const QueryBlock &block) {
   using A = AccumulatorOf<T>;
-  int64_t keys = g.keysOfBlock(end), rows = end - begin, kvBase = g.keyAt(b, head / g.group);
-  int64_t first = g.queryAt(b, begin, head);
-  GemmShape scores{.transposeB = true, .m = rows, .n = keys, .k = g.c};
-  scores.lda = g.width(), scores.ldb = g.kvWidth(), scores.ldc = keys;
-  products.multiply(scores, x.q + first, x.k + kvBase, w.scores);
-  products.multiply(scores, x.dout + first, x.v + kvBase, w.gradients);
-  for (int64_t i = 0; i < rows; ++i) {
-    int64_t at = g.queryAt(b, begin + i, head);
-    gradRow(w.scores + i * keys, w.gradients + i * keys, w.storedScores + i * keys, w.storedGradients + i * keys,
-            g.keysOfRow(begin + i), keys, A(g.scale), x.lse[g.rowAt(b, head, begin + i)],
-            dotRow(x.dout + at, x.o + at, g.c));
-  }
-  GemmShape toKeys{.transposeA = true, .accumulate = true, .m = keys, .n = g.c, .k = rows};
-  toKeys.lda = keys, toKeys.ldb = g.width(), toKeys.ldc = g.c;
-  products.multiply(toKeys, w.storedScores, x.dout + first, w.dv);
-  products.multiply(toKeys, w.storedGradients, x.q + first, w.dk);
-  GemmShape toQueries{.m = rows, .n = g.c, .k = keys, .lda = keys, .ldb = g.kvWidth(), .ldc = g.width()};
-  products.multiply(toQueries, w.storedGradients, x.k + kvBase, x.dq + first);
+  int64_t keys = g.keysOfBlock(block.end()), kv = g.keyAt(block.batch, block.kvHead);
+  int64_t stacked = block.rows * g.group, stride = scoreStride(keys);
+  stackRows(g, block, x.q, w.q);
+  stackRows(g, block, x.dout, w.dout);
+  GemmShape scores{.transposeB = true, .m = stacked, .n = keys, .k = g.c};
+  scores.lda = g.c, scores.ldb = g.kvWidth(), scores.ldc = stride;
+  products.multiply(scores, w.q, x.k + kv, w.scores);
+  products.multiply(scores, w.dout, x.v + kv, w.dp);
+  forStackedRows(g, block, [&](int64_t head, int64_t row, int64_t i) {
+    int64_t at = i * stride;
+    gradRow(w.scores + at, w.dp + at, w.p + at, w.ds + at, g.keysOfRow(row), keys, A(g.scale),
+            x.lse[g.rowAt(block.batch, head, row)],
+            dotRow(w.dout + i * g.c, x.o + g.queryAt(block.batch, row, head), g.c));
+  });
+  GemmShape toKeys{.transposeA = true, .accumulate = true, .m = keys, .n = g.c, .k = stacked};
+  toKeys.lda = stride, toKeys.ldb = g.c, toKeys.ldc = g.c;
+  products.multiply(toKeys, w.p, w.dout, w.dv);
+  products.multiply(toKeys, w.ds, w.q, w.dk);
+  GemmShape toQueries{.m = stacked, .n = g.c, .k = keys, .lda = stride, .ldb = g.kvWidth(), .ldc = g.c};
+  products.multiply(toQueries, w.ds, x.k + kv, w.dq);
+  forStackedRows(g, block, [&](int64_t head, int64_t row, int64_t i) {
+    std::copy_n(w.dq + i * g.c, g.c, x.dq + g.queryAt(block.batch, row, head));
+  });
 }
 
 template <typename T> static void storeRows(const AttentionGeometry &g, const AccumulatorOf<T> *from, T *to) {
@@ -116,9 +126,8 @@ static KernelStatus gradKvHead(const AttentionGeometry &g, const GradOperands<T>
   std::fill(w.dk, w.dk + g.sequence * g.c, 0);
   std::fill(w.dv, w.dv + g.sequence * g.c, 0);
   BlockProducts products(dtype);
-  for (int64_t head = kvHead * g.group; head < (kvHead + 1) * g.group; ++head)
-    for (int64_t begin = 0; begin < g.sequence; begin += queryBlock)
-      gradBlock(g, x, w, products, b, head, begin, std::min(g.sequence, begin + queryBlock));
+  for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
+    gradBlock(g, x, w, products, {b, kvHead, begin, std::min(step, g.sequence - begin)});
   storeRows(g, w.dk, x.dk + g.keyAt(b, kvHead));
   storeRows(g, w.dv, x.dv + g.keyAt(b, kvHead));
   return products.status();

@@ -23,6 +23,9 @@ enum class WorkspaceUse : uint8_t {
   ScoreGradients, ///< attention: gradients of probabilities, then of scores
   StoredScores,   ///< attention: probabilities rounded to bf16
   StoredGradients,
+  RowSums,
+  StackedQueries, ///< attention: rows of all query heads of a KV head
+  StackedOutputs,
   BlockOutput, ///< attention: output rows before normalisation
   KeyGradients,
   ValueGradients,
