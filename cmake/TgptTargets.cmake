@@ -8,9 +8,11 @@ function(tgpt_library name)
 endfunction()
 
 # tgpt_tool(name file.cpp ... DEPENDS lib ...): an executable in build/bin.
+# The global property TGPT_PROGRAMS lists all tools and test programs.
 function(tgpt_tool name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  set_property(GLOBAL APPEND PROPERTY TGPT_PROGRAMS ${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
 endfunction()
 
@@ -19,6 +21,7 @@ function(tgpt_unit_test name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
+  set_property(GLOBAL APPEND PROPERTY TGPT_PROGRAMS ${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/unit)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
