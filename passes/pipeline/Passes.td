@@ -84,7 +84,6 @@ def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
       dist.segment forward stage 1 {
         %2 = tgpt.sum_squares %1 : (tensor<4x6xf32>) -> tensor<f32>
         tgpt.accumulate %2, @loss_sum : tensor<f32>
-        dist.yield
       }
       dist.segment backward stage 1 {...}
       dist.segment backward stage 0 {...}

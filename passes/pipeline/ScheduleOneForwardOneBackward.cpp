@@ -55,7 +55,7 @@ private:
 
   FailureOr<int64_t> checkInput(ModuleOp module) {
     if (microBatches < 1 || microBatches > mostMicroBatches) {
-      module.emitError() << "micro-batches is " << microBatches << "; legal is 1 to " << mostMicroBatches;
+      module.emitError() << "micro-batches is " << microBatches.getValue() << "; legal is 1 to " << mostMicroBatches;
       return failure();
     }
     func::FuncOp microBatch = findPhase(module, "micro_batch");

@@ -111,12 +111,17 @@ void MicroBatchSplit::splitSum(AccumulateOp accumulate) {
   OpBuilder builder(accumulate);
   Place whole = places.lookup(accumulate);
   for (Value addend : addends) {
-    auto part = AccumulateOp::create(builder, accumulate.getLoc(), addend, accumulate.getSymbolAttr());
     const Place *made = placeOf(addend);
+    Place place{/*floating=*/false, whole.backward, made ? made->stage : whole.stage};
     Operation *labelled = made ? addend.getDefiningOp() : accumulate.getOperation();
+    if (made && made->backward == whole.backward)
+      builder.setInsertionPointAfter(labelled); // at once, so that the gradient need not be kept
+    else
+      builder.setInsertionPoint(accumulate);
+    auto part = AccumulateOp::create(builder, accumulate.getLoc(), addend, accumulate.getSymbolAttr());
     if (Attribute layer = labelled->getAttr(layerAttributeName))
       part->setAttr(layerAttributeName, layer);
-    places[part] = {/*floating=*/false, whole.backward, made ? made->stage : whole.stage};
+    places[part] = place;
   }
   sums.insert(sums.begin(), accumulate);
   for (Operation *op : sums) {

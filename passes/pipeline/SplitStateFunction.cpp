@@ -36,6 +36,8 @@ LogicalResult StateFunctionSplit::place() {
   for (Operation &op : body.without_terminator()) {
     if (isa<dist::SegmentOp>(op))
       return op.emitError("the function is already split into stages");
+    if (validOfTensors(&op).none())
+      return op.emitError("op works on tensors that live on different stages");
     places[&op] = {findValid(&op), none(), none(), Means::Copy, {}};
   }
   StageSet first = none();
@@ -52,18 +54,18 @@ StageSet StateFunctionSplit::validOf(Value value) const {
   return found == places.end() ? all() : found->second.valid;
 }
 
-// The stages that have all tensors `op` works on; its scalars can be brought there.
+// The stages that have the state or all tensors `op` works on; scalars can be brought there.
 StageSet StateFunctionSplit::validOfTensors(Operation *op) const {
-  StageSet valid = all();
   if (StringAttr symbol = usedSymbol(op))
-    valid &= homes.of(symbol);
+    return homes.of(symbol);
+  StageSet valid = all();
   for (Value operand : op->getOperands())
     if (!isScalar(operand.getType()))
       valid &= validOf(operand);
   return valid;
 }
 
-// A metric that several stages add to is whole nowhere until it is shared.
+// Where all of an op's inputs are; where they are nowhere together, its tensors decide.
 StageSet StateFunctionSplit::findValid(Operation *op) const {
   StageSet tensors = validOfTensors(op), valid = tensors;
   for (Value operand : op->getOperands())
@@ -137,15 +139,12 @@ bool StateFunctionSplit::decideSum(Operation *op, Place &place) {
 }
 
 LogicalResult StateFunctionSplit::checkShareable(Operation *op, const Place &place) const {
-  if (place.from.any() && llvm::all_of(op->getResultTypes(), isScalar))
+  if (llvm::all_of(op->getResultTypes(), isScalar))
     return success();
-  InFlightDiagnostic error = op->emitError();
-  if (place.from.none())
-    return error << "op works on tensors that live on different stages";
   StageSet missing = place.needed;
   missing.reset(validOfTensors(op));
-  return error << "tensor of stage " << place.from.find_first() << " is needed on stage " << missing.find_first()
-               << "; only scalars go between stages here";
+  return op->emitError() << "tensor of stage " << place.from.find_first() << " is needed on stage "
+                         << missing.find_first() << "; only scalars go between stages here";
 }
 
 void StateFunctionSplit::need(Value value, const StageSet &stages) {

@@ -1,0 +1,53 @@
+// RUN: split-file %s %t
+// RUN: tgpt-opt %t/three-stages.mlir --dist-schedule-1f1b="micro-batches=1" | FileCheck %s --check-prefix=ONE
+// RUN: tgpt-opt %t/three-stages.mlir --dist-schedule-1f1b="micro-batches=2" | FileCheck %s --check-prefix=TWO
+// RUN: tgpt-opt %t/three-stages.mlir --dist-schedule-1f1b="micro-batches=4" | FileCheck %s --check-prefix=FOUR
+// RUN: tgpt-opt %t/three-stages.mlir --dist-schedule-1f1b="micro-batches=7" --dist-schedule-1f1b="micro-batches=4" | FileCheck %s --check-prefix=FOUR
+// RUN: not tgpt-opt %t/three-stages.mlir --dist-schedule-1f1b="micro-batches=0" 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not tgpt-opt %t/no-segments.mlir --dist-schedule-1f1b 2>&1 | FileCheck %s --check-prefix=NONE
+
+// One micro-batch needs one slot on each stage.
+// ONE:      dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+// ONE-NEXT: dist.schedule stage 1 of 1 slots 1 ["F0@0", "B0@0"]
+// ONE-NEXT: dist.schedule stage 2 of 1 slots 1 ["F0@0", "B0@0"]
+
+// Fewer micro-batches than stages: no more slots than micro-batches.
+// TWO:      dist.schedule stage 0 of 2 slots 2 ["F0@0", "F1@1", "B0@0", "B1@1"]
+// TWO-NEXT: dist.schedule stage 1 of 2 slots 2 ["F0@0", "F1@1", "B0@0", "B1@1"]
+// TWO-NEXT: dist.schedule stage 2 of 2 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0"]
+
+// More: a stage alternates once the pipeline is full. A second run replaces the first.
+// FOUR:      dist.schedule stage 0 of 4 slots 3 ["F0@0", "F1@1", "F2@2", "B0@0", "F3@0", "B1@1", "B2@2", "B3@0"]
+// FOUR-NEXT: dist.schedule stage 1 of 4 slots 2 ["F0@0", "F1@1", "B0@0", "F2@0", "B1@1", "F3@1", "B2@0", "B3@1"]
+// FOUR-NEXT: dist.schedule stage 2 of 4 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0", "F3@0", "B3@0"]
+// FOUR-NOT:  dist.schedule
+
+// ZERO: error: micro-batches is 0; legal is 1 to 65536
+// NONE: error: micro-batch has no segments to schedule; dist-split-stages makes them
+
+//--- three-stages.mlir
+module {
+  dist.mesh @mesh (dp = 1, pp = 3, tp = 1)
+  func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+    }
+    dist.segment forward stage 1 {
+    }
+    dist.segment forward stage 2 {
+    }
+    dist.segment backward stage 2 {
+    }
+    dist.segment backward stage 1 {
+    }
+    dist.segment backward stage 0 {
+    }
+    return
+  }
+}
+//--- no-segments.mlir
+module {
+  dist.mesh @mesh (dp = 1, pp = 3, tp = 1)
+  func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} {
+    return
+  }
+}
