@@ -22,6 +22,7 @@
 #include "runtime/plan/plan.pb.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,9 +45,9 @@ public:
 
 /// What a step reported through OUTPUT instructions; NaN for what the plan does not report.
 struct StepMetrics {
-  double loss;
-  double gradNorm;
-  double tokenCount;
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  double gradNorm = std::numeric_limits<double>::quiet_NaN();
+  double tokenCount = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::pair<std::string, double>> byName; // sorted by name, all of them
 
   /// The metric of that name, or NaN.

@@ -85,6 +85,7 @@ std::vector<std::string> tgpt::runtime::findPlanProblems(const plan::Plan &plan,
   if (problems.any())
     return problems.take();
   checkProgress(plan, grid, problems);
+  checkDataflow(plan, problems);
   return problems.take();
 }
 

@@ -96,7 +96,7 @@ TEST(StuckWait, NamesTheSilentSender) {
 }
 
 TEST(StuckWait, AJobThatAdvancesIsNotStuck) {
-  InProcessWorld world({3, 3, 0.4, {}});
+  InProcessWorld world({3, 3, 1, {}});
   InProcessGroup group(world, "group 0", {0, 1});
   std::string outcome;
   test::onRanks(3, [&](int64_t rank) {
@@ -105,7 +105,7 @@ TEST(StuckWait, AJobThatAdvancesIsNotStuck) {
       return;
     }
     // Rank 2 keeps working for longer than a stuck job is given; then rank 1 comes.
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 40; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       if (rank == 2)
         world.noteProgress(2);

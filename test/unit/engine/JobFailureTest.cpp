@@ -48,7 +48,7 @@ class SlowInputs final : public TinyInputs {
 public:
   void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
     if (dpIndex == 0 && microBatch == 1)
-      std::this_thread::sleep_for(std::chrono::milliseconds(900));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     TinyInputs::fill(input, dpIndex, microBatch, destination);
   }
 };
@@ -119,12 +119,12 @@ TEST(JobFailure, FailingKernelEndsTheJobWithItsModelLine) {
 
 TEST(JobFailure, StuckJobNamesWaiterAndCulprit) {
   JobOptions options = referenceOptions();
-  options.stuckAfterSeconds = 0.2;
+  options.stuckAfterSeconds = 0.5;
   Job job(tinyPipeline(2, 1, 2), options);
   job.initializeVariables();
   SlowInputs inputs;
   std::string error = errorOf([&] { job.runStep(inputs); });
-  EXPECT_NE(error.find("no rank has advanced for 0.2 s: rank "), std::string::npos) << error;
+  EXPECT_NE(error.find("no rank has advanced for 0.5 s: rank "), std::string::npos) << error;
   EXPECT_NE(
       error.find("rank 0 (dp 0, pp 0, tp 0), which is at stage 0, segment 'forward', instruction 0 (input values), "
                  "micro-batch 1"),

@@ -81,18 +81,34 @@ TEST(Variables, WhatIsWrittenIsRead) {
   job.verifyCopiesEqual();
 }
 
-TEST(Variables, EveryRankSeesItsShard) {
-  // The update multiplies nothing, but adds each rank's shard to itself: a rank
-  // that held the wrong part would show in the assembled tensor.
-  Layouts layouts;
-  plan::Plan plan = layouts.b.build();
-  for (const plan::Variable &variable : plan.stages(0).variables())
-    if (variable.name() == "columns")
-      addTo(layouts.b, 0, layouts.update[0], variable.buffer(),
-            layouts.b.buffer(0, "sum", plan::Region::SCRATCH, plan::F64, {3, 2}));
-  Job job(layouts.b.build(), referenceOptions());
-  job.writeVariable("columns", counting(job, "columns", 1));
-  EXPECT_EQ(numbersOf(job.readVariable("columns"))[23], 24);
+// Each rank cuts its part out of a whole tensor by an axis offset and stores it
+// in its shard: assembling the shards must give the whole tensor back.
+TEST(Variables, ShardsAndAxisOffsetsCutAlike) {
+  PlanBuilder b(2, 1, 3, 1);
+  uint32_t update = b.segment(0, "update", plan::Segment::UPDATE);
+  uint32_t shard = b.variable(0, "w", plan::Variable::PARAMETER, plan::F64, {3, 12}, {{}, {"tp", "dp"}}).buffer();
+  uint32_t whole = b.buffer(0, "whole", plan::Region::SCRATCH, plan::F64, {3, 12});
+  b.instruction(0, update, plan::Instruction::INPUT, "whole", {}, {whole});
+  plan::Instruction &slice = b.kernel(0, update, "slice", {whole}, {shard});
+  setAttribute(slice, "dim", int64_t(1));
+  plan::AxisOffset &offset = *slice.add_axis_offsets();
+  offset.set_name("offset");
+  offset.add_axes("tp");
+  offset.add_axes("dp");
+  offset.set_stride(2);
+  b.run(0, update);
+
+  class Counting final : public StepInputs {
+    void fill(std::string_view, int64_t, int64_t, TensorView destination) override {
+      for (int64_t i = 0; i < destination.elements(); ++i)
+        storeElement(destination, static_cast<double>(i), i);
+    }
+  } inputs;
+  Job job(b.build(), referenceOptions());
+  job.runStep(inputs);
+  std::vector<double> expected(36);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(numbersOf(job.readVariable("w")), expected);
 }
 
 TEST(Variables, NormalValuesDoNotDependOnTheGrid) {

@@ -87,6 +87,25 @@ TEST(CheckPlan, KernelsAreJudgedByTheCallback) {
   EXPECT_EQ(problems[0], "stage 0, segment 'forward', instruction 2 (add, tiny.mlir:7:3 add): unknown kernel 'add'");
 }
 
+TEST(CheckPlan, Dataflow) {
+  expectProblem("stage 0, segment 'forward', instruction 2 (add, tiny.mlir:7:3 add): input 0 'x.part' is read, but its "
+                "byte 0 of 16 was not written before in this segment",
+                [](plan::Plan &p) { at(p, 0, 1, 1).set_outputs(0, at(p, 0, 1, 2).outputs(0)); });
+  // Written only in part: the other half is a leftover.
+  expectProblem("input 0 'z' is read, but its byte 16 of 32 was not written before in this segment", [](plan::Plan &p) {
+    bufferNamed(p, 0, "y").set_offset_bytes(bufferNamed(p, 0, "z").offset_bytes());
+    p.mutable_stages(0)->mutable_segments(1)->mutable_instructions()->DeleteSubrange(3, 1);
+  });
+  expectProblem(
+      "stage 1, segment 'backward', instruction 0 (sum_squares): input 0 's' is read, but its byte 0 of 32 was "
+      "not written before for this micro-batch",
+      [](plan::Plan &p) { at(p, 1, 1, 1).set_outputs(0, at(p, 1, 1, 1).inputs(0)); });
+  expectProblem("accumulated output 0 'y' is read",
+                [](plan::Plan &p) { setAttribute(at(p, 0, 1, 2), "accumulate", int64_t(1)); });
+  expectProblem("'channel1.message0' is named, but it belongs to the messages of a channel",
+                [](plan::Plan &p) { at(p, 0, 2, 0).set_outputs(0, p.channels(1).receive_buffers(0)); });
+}
+
 static plan::ScheduleEntry &entry(plan::Plan &plan, int stage, int index) {
   return *plan.mutable_stages(stage)->mutable_schedule(index);
 }
