@@ -1,0 +1,178 @@
+//===- PackBuffers.cpp - offsets for buffers with lifetimes ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Placing n buffers of which k are live with each takes O(n k log k).
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/memory/PackBuffers.h"
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+using namespace tgpt;
+
+namespace {
+
+/// Buffers by the positions they cover: a segment tree in which a buffer is listed at
+/// the O(log n) nodes that make up its lifetime.
+class LifetimeTree {
+public:
+  explicit LifetimeTree(int64_t positions) {
+    while (leaves < positions)
+      leaves *= 2;
+    listed.resize(2 * leaves);
+    isUsed.resize(2 * leaves);
+  }
+
+  void insert(const Lifetime &lifetime, int buffer) { insert(1, 0, leaves, lifetime, buffer); }
+
+  /// Appends the buffers live with `lifetime`; a buffer may come more than once.
+  void collect(const Lifetime &lifetime, std::vector<int> &found) const { collect(1, 0, leaves, lifetime, found); }
+
+private:
+  void insert(int64_t node, int64_t begin, int64_t end, const Lifetime &lifetime, int buffer) {
+    if (lifetime.last < begin || end <= lifetime.first)
+      return;
+    isUsed[node] = true;
+    if (lifetime.first <= begin && end - 1 <= lifetime.last) {
+      listed[node].push_back(buffer);
+      return;
+    }
+    int64_t middle = (begin + end) / 2;
+    insert(2 * node, begin, middle, lifetime, buffer);
+    insert(2 * node + 1, middle, end, lifetime, buffer);
+  }
+
+  void collect(int64_t node, int64_t begin, int64_t end, const Lifetime &lifetime, std::vector<int> &found) const {
+    if (!isUsed[node] || lifetime.last < begin || end <= lifetime.first)
+      return;
+    found.insert(found.end(), listed[node].begin(), listed[node].end());
+    if (end - begin == 1)
+      return;
+    int64_t middle = (begin + end) / 2;
+    collect(2 * node, begin, middle, lifetime, found);
+    collect(2 * node + 1, middle, end, lifetime, found);
+  }
+
+  int64_t leaves = 1;
+  std::vector<std::vector<int>> listed;
+  std::vector<char> isUsed;
+};
+
+enum class GapRule { First, Best };
+
+/// Places buffers in a given order.
+class Placement {
+public:
+  Placement(const std::vector<Lifetime> &buffers, int64_t alignment, int64_t positions, GapRule rule)
+      : buffers(buffers), alignment(alignment), rule(rule), tree(positions) {
+    packing.offsets.resize(buffers.size());
+  }
+
+  void place(int buffer) {
+    neighbours.clear();
+    tree.collect(buffers[buffer], neighbours);
+    ranges.clear();
+    for (int other : neighbours)
+      ranges.emplace_back(packing.offsets[other], packing.offsets[other] + buffers[other].bytes);
+    std::sort(ranges.begin(), ranges.end());
+    packing.offsets[buffer] = gapFor(buffers[buffer].bytes);
+    packing.endBytes = std::max(packing.endBytes, packing.offsets[buffer] + buffers[buffer].bytes);
+    tree.insert(buffers[buffer], buffer);
+  }
+
+  Packing take() { return std::move(packing); }
+
+private:
+  /// The first gap between `ranges` that fits, or the one that leaves least over.
+  int64_t gapFor(int64_t bytes) const {
+    int64_t end = 0, best = -1, leastLeft = 0;
+    for (auto [from, to] : ranges) {
+      int64_t left = from - end - bytes;
+      if (left >= 0 && (best < 0 || left < leastLeft)) {
+        best = end;
+        leastLeft = left;
+        if (rule == GapRule::First)
+          return best;
+      }
+      end = std::max(end, roundUp(to, alignment));
+    }
+    return best < 0 ? end : best;
+  }
+
+  const std::vector<Lifetime> &buffers;
+  int64_t alignment;
+  GapRule rule;
+  LifetimeTree tree;
+  Packing packing;
+  std::vector<int> neighbours;
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+};
+
+/// The orders tried: by size, by size times duration, by duration, by start.
+std::vector<std::vector<int>> ordersOf(const std::vector<Lifetime> &buffers) {
+  auto duration = [](const Lifetime &lifetime) { return lifetime.last - lifetime.first + 1; };
+  auto sorted = [&](auto key) {
+    std::vector<int> order(buffers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return key(buffers[a]) < key(buffers[b]); });
+    return order;
+  };
+  return {
+      sorted([&](const Lifetime &l) { return std::tuple(-l.bytes, -duration(l), l.first); }),
+      sorted([&](const Lifetime &l) { return std::tuple(-static_cast<double>(l.bytes) * static_cast<double>(duration(l)), l.first); }),
+      sorted([&](const Lifetime &l) { return std::tuple(-duration(l), -l.bytes, l.first); }),
+      sorted([&](const Lifetime &l) { return std::tuple(l.first, -l.bytes, l.last); }),
+  };
+}
+
+/// One after the other: what remains when all are live at once.
+Packing stack(const std::vector<Lifetime> &buffers, int64_t alignment) {
+  Packing packing;
+  for (const Lifetime &buffer : buffers) {
+    packing.offsets.push_back(roundUp(packing.endBytes, alignment));
+    packing.endBytes = packing.offsets.back() + buffer.bytes;
+  }
+  return packing;
+}
+
+} // namespace
+
+int64_t tgpt::peakLiveBytes(const std::vector<Lifetime> &buffers, int64_t alignment) {
+  std::vector<std::pair<int64_t, int64_t>> changes; // position, bytes; ends sort before starts
+  for (const Lifetime &buffer : buffers) {
+    changes.emplace_back(buffer.first, roundUp(buffer.bytes, alignment));
+    changes.emplace_back(buffer.last + 1, -roundUp(buffer.bytes, alignment));
+  }
+  std::sort(changes.begin(), changes.end());
+  int64_t live = 0, peak = 0;
+  for (auto [position, bytes] : changes)
+    peak = std::max(peak, live += bytes);
+  return peak;
+}
+
+Packing tgpt::packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment) {
+  int64_t bound = peakLiveBytes(buffers, alignment), positions = 1;
+  Packing best = stack(buffers, alignment);
+  for (const Lifetime &buffer : buffers)
+    positions = std::max(positions, buffer.last + 1);
+  for (const std::vector<int> &order : ordersOf(buffers))
+    for (GapRule rule : {GapRule::First, GapRule::Best}) {
+      if (roundUp(best.endBytes, alignment) <= bound)
+        break;
+      Placement placement(buffers, alignment, positions, rule);
+      for (int buffer : order)
+        placement.place(buffer);
+      Packing packing = placement.take();
+      if (packing.endBytes < best.endBytes)
+        best = std::move(packing);
+    }
+  best.peakLiveBytes = peakLiveBytes(buffers);
+  return best;
+}
