@@ -32,9 +32,12 @@ def Tgpt_InitAttr : AttrDef<TgptDialect, "Init"> {
     ```mlir
     #tgpt.init<mean = 0.000000e+00, stddev = 2.000000e-02>
     ```
+
+    Constraints: mean and stddev are finite f64 numbers, stddev at least 0.
   }];
   let parameters = (ins "::mlir::FloatAttr":$meanAttr, "::mlir::FloatAttr":$stddevAttr);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static InitAttr get(::mlir::MLIRContext *context, double mean, double stddev);
     double getMean() const { return getMeanAttr().getValueAsDouble(); }

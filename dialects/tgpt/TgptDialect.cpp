@@ -38,13 +38,28 @@ InitAttr InitAttr::get(MLIRContext *context, double mean, double stddev) {
   return get(context, builder.getF64FloatAttr(mean), builder.getF64FloatAttr(stddev));
 }
 
+LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, FloatAttr mean, FloatAttr stddev) {
+  auto isLegal = [&](StringRef name, FloatAttr number, bool isSigned) -> LogicalResult {
+    if (number.getType().isF64() && number.getValue().isFinite() && (isSigned || !number.getValue().isNegative()))
+      return success();
+    SmallString<24> text;
+    number.getValue().toString(text);
+    return emitError() << name << " is " << text.str() << ", expected a finite f64 number"
+                       << (isSigned ? "" : " of at least 0");
+  };
+  return success(succeeded(isLegal("mean", mean, true)) && succeeded(isLegal("stddev", stddev, false)));
+}
+
 Attribute InitAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
   double mean = 0, stddev = 0;
   if (parser.parseLess() || parser.parseKeyword("mean") || parser.parseEqual() || parser.parseFloat(mean) ||
       parser.parseComma() || parser.parseKeyword("stddev") || parser.parseEqual() || parser.parseFloat(stddev) ||
       parser.parseGreater())
     return {};
-  return get(parser.getContext(), mean, stddev);
+  Builder &builder = parser.getBuilder();
+  return parser.getChecked<InitAttr>(loc, parser.getContext(), builder.getF64FloatAttr(mean),
+                                     builder.getF64FloatAttr(stddev));
 }
 
 void InitAttr::print(AsmPrinter &printer) const {

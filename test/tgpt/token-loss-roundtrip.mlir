@@ -1,0 +1,26 @@
+// RUN: tgpt-opt %s | tgpt-opt | FileCheck %s
+// RUN: tgpt-opt %s --emit-bytecode | tgpt-opt | FileCheck %s
+// RUN: tgpt-opt %s --mlir-print-op-generic | tgpt-opt | FileCheck %s
+
+dist.mesh @mesh (dp = 2, tp = 3)
+// CHECK-LABEL: @plain
+// CHECK: tgpt.token_loss %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} : (tensor<4x6xi32>, tensor<4x6xf64>, tensor<4x6xf64>, tensor<4x6xf64>) -> (tensor<f64>, tensor<f64>, tensor<4x6xf64>)
+func.func @plain(%labels: tensor<4x6xi32>, %max: tensor<4x6xf64>, %sum: tensor<4x6xf64>, %label: tensor<4x6xf64>) {
+  %0, %1, %2 = tgpt.token_loss %labels, %max, %sum, %label : (tensor<4x6xi32>, tensor<4x6xf64>, tensor<4x6xf64>, tensor<4x6xf64>) -> (tensor<f64>, tensor<f64>, tensor<4x6xf64>)
+  return
+}
+
+// CHECK-LABEL: @batch_sharded
+// CHECK: tgpt.token_loss %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} : (tensor<4x6xi32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>) -> (tensor<f32, #dist.layout<[], partial = [dp]>>, tensor<f32, #dist.layout<[], partial = [dp]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>)
+func.func @batch_sharded(%labels: tensor<4x6xi32, #dist.layout<[dp, -]>>, %max: tensor<4x6xf32, #dist.layout<[dp, -]>>, %sum: tensor<4x6xf32, #dist.layout<[dp, -]>>, %label: tensor<4x6xf32, #dist.layout<[dp, -]>>) {
+  %0, %1, %2 = tgpt.token_loss %labels, %max, %sum, %label : (tensor<4x6xi32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>) -> (tensor<f32, #dist.layout<[], partial = [dp]>>, tensor<f32, #dist.layout<[], partial = [dp]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>)
+  return
+}
+
+// The same on the types of one rank.
+// CHECK-LABEL: @batch_sharded_local
+// CHECK: tgpt.token_loss %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} : (tensor<2x6xi32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>) -> (tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>)
+func.func @batch_sharded_local(%labels: tensor<2x6xi32, #dist.layout<[dp, -], of = [4, 6]>>, %max: tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, %sum: tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, %label: tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>) {
+  %0, %1, %2 = tgpt.token_loss %labels, %max, %sum, %label : (tensor<2x6xi32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>) -> (tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>)
+  return
+}
