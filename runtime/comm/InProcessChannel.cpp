@@ -23,7 +23,7 @@ InProcessChannel::InProcessChannel(InProcessWorld &world, std::string name, int6
 void InProcessChannel::send(const TensorView &message) {
   uint64_t number = sent.load(std::memory_order_relaxed);
   world.wait(
-      event, [&] { return number - received.load(std::memory_order_acquire) < messages.size(); },
+      fromRank, event, [&] { return number - received.load(std::memory_order_acquire) < messages.size(); },
       [&] {
         return "rank " + std::to_string(fromRank) + " waits on " + name + ", whose " + std::to_string(messages.size()) +
                " message buffers are full, for " + world.describeRank(toRank);
@@ -36,7 +36,7 @@ void InProcessChannel::send(const TensorView &message) {
 void InProcessChannel::receive(const TensorView &message) {
   uint64_t number = received.load(std::memory_order_relaxed);
   world.wait(
-      event, [&] { return sent.load(std::memory_order_acquire) > number; },
+      toRank, event, [&] { return sent.load(std::memory_order_acquire) > number; },
       [&] {
         return "rank " + std::to_string(toRank) + " waits on " + name + " for a message from " +
                world.describeRank(fromRank);

@@ -80,7 +80,7 @@ void InProcessGroup::meet(int64_t index) {
     return;
   }
   world.wait(
-      event, [&] { return meetings.load(std::memory_order_acquire) >= meeting; },
+      ranks[index], event, [&] { return meetings.load(std::memory_order_acquire) >= meeting; },
       [&] { return whoIsMissing(index, meeting); });
 }
 

@@ -20,6 +20,9 @@ using namespace tgpt::runtime;
 /// About 50 us: longer than two ranks of one job are usually apart.
 static constexpr int spinIterations = 2000;
 
+/// Ranks that a message names one by one.
+static constexpr int64_t mostListed = 4;
+
 InProcessWorld::InProcessWorld(WorldOptions given) : options(std::move(given)), progress(options.ranks) {
   // A thread that spins on a core that its peer needs only delays both.
   if (options.threads <= static_cast<int64_t>(std::thread::hardware_concurrency()))
@@ -60,5 +63,13 @@ bool InProcessWorld::outOf(Patience &patience) const {
 void InProcessWorld::failStuck(const std::string &what) const {
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "%g", options.stuckAfterSeconds);
-  throw Error("no rank has advanced for " + std::string(seconds) + " s: " + what);
+  std::string busy;
+  int64_t count = 0;
+  for (int64_t rank = 0; rank < options.ranks; ++rank)
+    if (progress[rank].busy.load(std::memory_order_relaxed) && ++count <= mostListed)
+      busy += (count > 1 ? ", " : "") + describeRank(rank);
+  if (count > mostListed)
+    busy += " and " + std::to_string(count - mostListed) + " more";
+  throw Error("no rank has advanced for " + std::string(seconds) + " s: " + what +
+              (count == 0 ? "; every rank waits" : "; not waiting: " + busy));
 }

@@ -29,7 +29,7 @@ struct WorldOptions {
   int64_t ranks = 1;
   int64_t threads = 1; // that compute at once: ranks * threads per rank
   double stuckAfterSeconds = 60;
-  /// What a rank is and does, for the message of a stuck job; "rank 3" when empty.
+  /// What a rank is and where, for the message of a stuck job; "rank 3" when empty.
   std::function<std::string(int64_t rank)> describeRank;
 };
 
@@ -42,6 +42,8 @@ public:
     auto &count = progress[rank].count;
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  /// Whether a rank has work to do. A rank that waits or has none is not to blame for a stuck job.
+  void setBusy(int64_t rank, bool busy) { progress[rank].busy.store(busy, std::memory_order_relaxed); }
   std::string describeRank(int64_t rank) const;
 
   /// Ends every wait, now and later, with JobAborted.
@@ -51,19 +53,21 @@ public:
   /// An event of this world outlives every wait on it and is signalled by abort().
   void watch(EventWord &event) { events.push_back(&event); }
 
-  /// Returns when ready() holds; whoever makes it hold signals `event`. Throws
-  /// JobAborted, or Error(describe()) when the job is stuck.
-  template <typename Ready, typename Describe> void wait(EventWord &event, Ready ready, Describe describe) {
+  /// Lets `rank` wait until ready() holds; whoever makes it hold signals `event`. Throws
+  /// JobAborted, or Error with describe() when the job is stuck.
+  template <typename Ready, typename Describe>
+  void wait(int64_t rank, EventWord &event, Ready ready, Describe describe) {
     for (int i = 0; i < spins; ++i) {
       if (ready())
         return;
       pause();
     }
+    setBusy(rank, false);
     Patience patience;
     while (true) {
       uint32_t seen = event.load();
       if (ready())
-        return;
+        return setBusy(rank, true);
       if (aborted())
         throw JobAborted();
       if (!event.waitFor(seen, pollSeconds) && outOf(patience))
@@ -74,6 +78,7 @@ public:
 private:
   struct alignas(64) Progress {
     std::atomic<uint64_t> count{0};
+    std::atomic<bool> busy{true};
   };
   /// When a waiter last saw the job advance.
   struct Patience {

@@ -137,7 +137,7 @@ WorldOptions Job::Impl::worldOptions() const {
 }
 
 std::string Job::Impl::describeActivity(int64_t rank) const {
-  return grid.describe(rank) + ", which is at " + programs[rank]->position();
+  return grid.describe(rank) + " at " + programs[rank]->position();
 }
 
 /// Keeps the first failure and ends all waits.
@@ -177,8 +177,10 @@ public:
   void run(int64_t rank) noexcept override {
     RankProgram &program = *job.programs[rank];
     StepContext context{&inputs, job.dpIndices[rank], -1, job.reported[rank]};
+    job.world.setBusy(rank, true);
     try {
       program.runStep(context, job.options.profile, [&] { job.world.noteProgress(rank); });
+      job.world.setBusy(rank, false);
     } catch (const JobAborted &) {
       // Another rank carries the message.
     } catch (const std::exception &error) {

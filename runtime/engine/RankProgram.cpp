@@ -120,7 +120,7 @@ void RankProgram::runTimed(const BoundInstruction &instruction, StepContext &con
 std::string RankProgram::position() const {
   const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
   if (!instruction)
-    return "between steps";
+    return "the end of its step";
   std::string text = instructionPlace(plan, stage, instruction->segment, instruction->index);
   int64_t micro = microBatch.load(std::memory_order_relaxed);
   return micro < 0 ? text : text + ", micro-batch " + std::to_string(micro);

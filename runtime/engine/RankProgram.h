@@ -105,7 +105,7 @@ public:
     current.store(nullptr, std::memory_order_relaxed);
   }
 
-  /// Where the rank is, from any thread: an instruction's place, or "between steps".
+  /// Where the rank is, from any thread: an instruction's place, or "the end of its step".
   std::string position() const;
   /// End of the last arena byte that an executed instruction was bound to.
   int64_t touchedBytes() const { return touched; }

@@ -77,14 +77,16 @@ TEST(Channel, ASenderMayRunAheadByItsDepthOnly) {
   channel.send(scalarView(value));
   channel.send(scalarView(value));
   EXPECT_EQ(errorOf([&] { channel.send(scalarView(value)); }),
-            "no rank has advanced for 0.2 s: rank 0 waits on channel 3, whose 2 message buffers are full, for rank 1");
+            "no rank has advanced for 0.2 s: rank 0 waits on channel 3, whose 2 message buffers are full, for rank 1; "
+            "not waiting: rank 1");
 }
 
 TEST(StuckWait, NamesTheMissingMember) {
   InProcessWorld world({4, 4, 0.2, [](int64_t rank) { return "rank " + std::to_string(rank) + " in the corridor"; }});
   InProcessGroup group(world, "group 2 (tp)", {1, 3});
   EXPECT_EQ(errorOf([&] { group.member(0).barrier(); }),
-            "no rank has advanced for 0.2 s: rank 1 waits in group 2 (tp) for rank 3 in the corridor");
+            "no rank has advanced for 0.2 s: rank 1 waits in group 2 (tp) for rank 3 in the corridor; not waiting: "
+            "rank 0 in the corridor, rank 2 in the corridor, rank 3 in the corridor");
 }
 
 TEST(StuckWait, NamesTheSilentSender) {
@@ -92,7 +94,16 @@ TEST(StuckWait, NamesTheSilentSender) {
   double storage, value;
   InProcessChannel channel(world, "channel 0", 0, 1, {&storage});
   EXPECT_EQ(errorOf([&] { channel.receive(scalarView(value)); }),
-            "no rank has advanced for 0.2 s: rank 1 waits on channel 0 for a message from rank 0");
+            "no rank has advanced for 0.2 s: rank 1 waits on channel 0 for a message from rank 0; not waiting: rank 0");
+}
+
+TEST(StuckWait, SaysWhenEveryRankWaits) {
+  InProcessWorld world({2, 2, 0.2, {}});
+  InProcessGroup first(world, "group 0", {0, 1}), second(world, "group 1", {0, 1});
+  std::vector<std::string> outcomes(2);
+  test::onRanks(
+      2, [&](int64_t rank) { outcomes[rank] = errorOf([&] { (rank == 0 ? first : second).member(rank).barrier(); }); });
+  EXPECT_EQ(outcomes[1], "no rank has advanced for 0.2 s: rank 1 waits in group 1 for rank 0; every rank waits");
 }
 
 TEST(StuckWait, AJobThatAdvancesIsNotStuck) {
