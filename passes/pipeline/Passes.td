@@ -92,6 +92,9 @@ def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     ```
     No `tgpt.layer` and no `tgpt.begin_backward` remain.
 
+    Remarks name the values sent, kept and repeated, and for each stage its layers and the
+    bytes that a micro-batch keeps there from forward to backward.
+
     Fails when: there is no mesh, micro-batch or legal `dist.stages`; a layer number is out
     of range; a value flows against the pipeline; an op's stage cannot be known; the
     micro-batch reads what it changes; the update needs a tensor, not a scalar, of another

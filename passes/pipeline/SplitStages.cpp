@@ -82,11 +82,22 @@ private:
     valuesSaved += split.countSaved();
     opsRepeated += split.countRepeated();
     parametersTied += homes.countTiedParameters();
-    for (int64_t stage = 0; stage < layers.stageCount(); ++stage)
-      remark::analysis(function.getLoc(), remark::RemarkOpts::name("stage").category("dist-split-stages"))
-          << remark::metric("stage", stage) << remark::metric("layers", layers.layersOfStage[stage])
-          << remark::metric("savedBytesPerMicroBatch", split.savedBytes(stage));
+    explain(function.getLoc(), split, layers, homes);
     return success();
+  }
+
+  static void explain(Location where, const MicroBatchSplit &split, const StageLayers &layers,
+                      const StageHomes &homes) {
+    auto whole = remark::RemarkOpts::name("micro-batch").category("dist-split-stages");
+    remark::analysis(where, whole) << remark::metric("valuesSent", split.countSends())
+                                   << remark::metric("valuesSaved", split.countSaved())
+                                   << remark::metric("opsRepeated", split.countRepeated())
+                                   << remark::metric("parametersTied", homes.countTiedParameters());
+    auto part = remark::RemarkOpts::name("stage").category("dist-split-stages");
+    for (int64_t stage = 0; stage < layers.stageCount(); ++stage)
+      remark::analysis(where, part) << remark::metric("stage", stage)
+                                    << remark::metric("layers", layers.layersOfStage[stage])
+                                    << remark::metric("savedBytesPerMicroBatch", split.savedBytes(stage));
   }
 
   LogicalResult splitStateFunction(StringRef phase, dist::SegmentKind kind, const StageHomes &homes) {
