@@ -7,8 +7,11 @@
 //
 // SCRATCH and COMMUNICATION are dead at the start of a segment; ACTIVATIONS hold
 // what the forward segments of the same micro-batch wrote. Reading any other byte
-// of them would compute with leftovers of another segment: wrong numbers that no
-// later check can see. Persistent regions always hold something.
+// of them computes with leftovers, and so does reading a buffer of which another
+// one has overwritten a part: wrong numbers that no later check can see. Buffers
+// that share bytes by design are the same range (in place, reshape), a part of it
+// (slice) or its parts (concatenation), in one dtype. Persistent regions always
+// hold something.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/BufferExtent.h"
@@ -24,36 +27,63 @@ using namespace tgpt::runtime;
 
 namespace {
 
-/// A set of bytes of a stage's regions, as disjoint ranges.
-class WrittenBytes {
+/// Who wrote each byte of a stage's regions last.
+class LastWrites {
 public:
-  void add(const Extent &extent) {
-    std::map<int64_t, int64_t> &ranges = regions[extent.region];
-    int64_t begin = extent.begin, end = extent.end;
-    auto next = ranges.upper_bound(begin);
-    if (next != ranges.begin() && std::prev(next)->second >= begin)
-      --next;
-    while (next != ranges.end() && next->first <= end) {
-      begin = std::min(begin, next->first);
-      end = std::max(end, next->second);
-      next = ranges.erase(next);
-    }
-    ranges[begin] = end;
+  struct Write {
+    Extent extent;
+    uint32_t buffer;
+  };
+
+  void add(const Write &write) {
+    Pieces &pieces = regions[write.extent.region];
+    int64_t begin = write.extent.begin, end = write.extent.end;
+    cut(pieces, begin);
+    cut(pieces, end);
+    pieces.erase(pieces.lower_bound(begin), pieces.lower_bound(end));
+    pieces.emplace(begin, Piece{end, write});
   }
-  /// The first byte of the extent that is not in the set; its end when all are.
-  int64_t firstMissing(const Extent &extent) const {
+
+  /// Calls visit(first byte, write) for the pieces of an extent in order; `write`
+  /// is null where nobody wrote. Stops when visit returns false.
+  template <typename Visit> void forEachPiece(const Extent &extent, const Visit &visit) const {
     auto found = regions.find(extent.region);
     if (found == regions.end())
-      return extent.begin;
-    auto next = found->second.upper_bound(extent.begin);
-    if (next == found->second.begin())
-      return extent.begin;
-    return std::clamp(std::prev(next)->second, extent.begin, extent.end);
+      return void(visit(extent.begin, nullptr));
+    auto piece = found->second.upper_bound(extent.begin);
+    if (piece != found->second.begin() && std::prev(piece)->second.end > extent.begin)
+      --piece;
+    int64_t at = extent.begin;
+    for (; piece != found->second.end() && piece->first < extent.end; at = (piece++)->second.end)
+      if ((piece->first > at && !visit(at, nullptr)) || !visit(std::max(at, piece->first), &piece->second.write))
+        return;
+    if (at < extent.end)
+      visit(at, nullptr);
   }
 
 private:
-  std::map<uint32_t, std::map<int64_t, int64_t>> regions; // region -> begin -> end
+  struct Piece {
+    int64_t end;
+    Write write;
+  };
+  using Pieces = std::map<int64_t, Piece>; // by first byte; disjoint
+
+  /// Makes `at` a boundary between pieces.
+  static void cut(Pieces &pieces, int64_t at) {
+    auto next = pieces.lower_bound(at);
+    if (next == pieces.begin() || std::prev(next)->second.end <= at)
+      return;
+    Piece rest = std::prev(next)->second;
+    std::prev(next)->second.end = at;
+    pieces.emplace_hint(next, at, rest);
+  }
+
+  std::map<uint32_t, Pieces> regions;
 };
+
+static bool contains(const Extent &outer, const Extent &inner) {
+  return outer.region == inner.region && outer.begin <= inner.begin && inner.end <= outer.end;
+}
 
 /// Follows one stage's segments in the order in which a micro-batch meets them.
 class StageDataflow {
@@ -69,7 +99,7 @@ public:
     for (plan::Segment::Kind kind :
          {plan::Segment::BEGIN, plan::Segment::FORWARD, plan::Segment::BACKWARD, plan::Segment::UPDATE}) {
       if (kind == plan::Segment::FORWARD || kind == plan::Segment::UPDATE)
-        saved = WrittenBytes();
+        saved = LastWrites();
       for (int s = 0; s < stage.segments_size(); ++s)
         if (stage.segments(s).kind() == kind)
           checkSegment(s);
@@ -78,19 +108,19 @@ public:
 
 private:
   void checkSegment(int segment) {
-    local = WrittenBytes();
+    local = LastWrites();
     for (int i = 0; i < stage.segments(segment).instructions_size() && !problems.full(); ++i) {
       const plan::Instruction &instruction = stage.segments(segment).instructions(i);
       std::string problem = problemOf(instruction);
       if (!problem.empty())
         problems.add(instructionPlace(plan, stage, segment, i) + ": " + problem);
       for (uint32_t output : instruction.outputs())
-        written(output).add(extentOf(stage.buffers(output)));
+        writes(output).add({extentOf(stage.buffers(output)), output});
     }
   }
 
   plan::Region::Kind regionKind(uint32_t buffer) const { return stage.regions(stage.buffers(buffer).region()).kind(); }
-  WrittenBytes &written(uint32_t buffer) { return regionKind(buffer) == plan::Region::ACTIVATIONS ? saved : local; }
+  LastWrites &writes(uint32_t buffer) { return regionKind(buffer) == plan::Region::ACTIVATIONS ? saved : local; }
 
   /// What is wrong with the operands, or an empty string.
   std::string problemOf(const plan::Instruction &instruction) {
@@ -101,10 +131,10 @@ private:
                  "' is named, but it belongs to the messages of a channel";
     std::string problem;
     for (int i = 0; i < instruction.inputs_size() && problem.empty(); ++i)
-      problem = unwritten("input", i, instruction.inputs(i));
+      problem = problemOfRead("input", i, instruction.inputs(i));
     for (int o = 0; o < instruction.outputs_size() && problem.empty(); ++o)
       if (accumulates(instruction, o))
-        problem = unwritten("accumulated output", o, instruction.outputs(o));
+        problem = problemOfRead("accumulated output", o, instruction.outputs(o));
     return problem;
   }
 
@@ -115,26 +145,42 @@ private:
     return false;
   }
 
-  std::string unwritten(const char *what, int index, uint32_t buffer) {
-    plan::Region::Kind kind = regionKind(buffer);
-    if (kind < plan::Region::ACTIVATIONS)
+  std::string problemOfRead(const char *what, int index, uint32_t buffer) {
+    if (regionKind(buffer) < plan::Region::ACTIVATIONS)
       return "";
+    std::string problem;
+    const LastWrites::Write *whole = nullptr; // a piece of a write that covered all of the operand
+    int pieces = 0;
     Extent extent = extentOf(stage.buffers(buffer));
-    int64_t missing = written(buffer).firstMissing(extent);
-    if (missing == extent.end)
+    writes(buffer).forEachPiece(extent, [&](int64_t begin, const LastWrites::Write *write) {
+      ++pieces;
+      if (!write)
+        problem = "its byte " + std::to_string(begin - extent.begin) + " of " +
+                  std::to_string(extent.end - extent.begin) + " was not written before " +
+                  (regionKind(buffer) == plan::Region::ACTIVATIONS ? "for this micro-batch" : "in this segment");
+      else if (!contains(extent, write->extent) && !contains(write->extent, extent))
+        problem = "'" + stage.buffers(write->buffer).name() + "' has overwritten a part of it";
+      else if (stage.buffers(write->buffer).dtype() != stage.buffers(buffer).dtype())
+        problem = "it was last written as '" + stage.buffers(write->buffer).name() + "', " +
+                  tensorText(stage.buffers(write->buffer));
+      else if (contains(write->extent, extent))
+        whole = write;
+      return problem.empty();
+    });
+    if (problem.empty() && whole && pieces > 1)
+      problem = "a smaller buffer has overwritten a part of it";
+    if (problem.empty())
       return "";
-    return std::string(what) + " " + std::to_string(index) + " '" + stage.buffers(buffer).name() +
-           "' is read, but its byte " + std::to_string(missing - extent.begin) + " of " +
-           std::to_string(extent.end - extent.begin) + " was not written before " +
-           (kind == plan::Region::ACTIVATIONS ? "for this micro-batch" : "in this segment");
+    return std::string(what) + " " + std::to_string(index) + " '" + stage.buffers(buffer).name() + "' is read, but " +
+           problem;
   }
 
   const plan::Plan &plan;
   const plan::StageProgram &stage;
   PlanProblems &problems;
   std::set<uint32_t> messages;
-  WrittenBytes local; // SCRATCH and COMMUNICATION, of the current segment
-  WrittenBytes saved; // ACTIVATIONS, of one micro-batch
+  LastWrites local; // SCRATCH and COMMUNICATION, of the current segment
+  LastWrites saved; // ACTIVATIONS, of one micro-batch
 };
 
 } // namespace

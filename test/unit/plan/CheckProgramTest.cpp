@@ -87,6 +87,17 @@ TEST(CheckPlan, KernelsAreJudgedByTheCallback) {
   EXPECT_EQ(problems[0], "stage 0, segment 'forward', instruction 2 (add, tiny.mlir:7:3 add): unknown kernel 'add'");
 }
 
+/// Puts y at an offset within z, and writes y once more just before z is sent.
+static void writeBetween(plan::Plan &plan, int64_t offsetBytes) {
+  bufferNamed(plan, 0, "y").set_offset_bytes(bufferNamed(plan, 0, "z").offset_bytes() + offsetBytes);
+  plan::Segment &forward = *plan.mutable_stages(0)->mutable_segments(1);
+  uint32_t z = forward.instructions(4).inputs(0);
+  *forward.mutable_instructions(3) = forward.instructions(0); // z is an input, no all_gather of y
+  forward.mutable_instructions(3)->set_outputs(0, z);
+  *forward.add_instructions() = forward.instructions(2);
+  forward.mutable_instructions()->SwapElements(4, 5);
+}
+
 TEST(CheckPlan, Dataflow) {
   expectProblem("stage 0, segment 'forward', instruction 2 (add, tiny.mlir:7:3 add): input 0 'x.part' is read, but its "
                 "byte 0 of 16 was not written before in this segment",
@@ -102,6 +113,19 @@ TEST(CheckPlan, Dataflow) {
       [](plan::Plan &p) { at(p, 1, 1, 1).set_outputs(0, at(p, 1, 1, 1).inputs(0)); });
   expectProblem("accumulated output 0 'y' is read",
                 [](plan::Plan &p) { setAttribute(at(p, 0, 1, 2), "accumulate", int64_t(1)); });
+  // A buffer that lives on is overwritten: from the side, from within, as another dtype.
+  expectProblem("input 0 'z' is read, but 'y' has overwritten a part of it",
+                [](plan::Plan &p) { writeBetween(p, 24); });
+  expectProblem("input 0 'z' is read, but a smaller buffer has overwritten a part of it",
+                [](plan::Plan &p) { writeBetween(p, 8); });
+  expectProblem("input 0 'x.part' is read, but it was last written as 'y', [4] f32", [](plan::Plan &p) {
+    bufferNamed(p, 0, "y").set_offset_bytes(bufferNamed(p, 0, "x.part").offset_bytes());
+    bufferNamed(p, 0, "y").set_dtype(plan::F32);
+    bufferNamed(p, 0, "y").set_shape(0, 4);
+    at(p, 0, 1, 1).set_outputs(0, at(p, 0, 1, 2).outputs(0));
+    at(p, 0, 1, 2).set_outputs(0, at(p, 0, 1, 4).inputs(0));
+    p.mutable_stages(0)->mutable_segments(1)->mutable_instructions()->DeleteSubrange(3, 1);
+  });
   expectProblem("'channel1.message0' is named, but it belongs to the messages of a channel",
                 [](plan::Plan &p) { at(p, 0, 2, 0).set_outputs(0, p.channels(1).receive_buffers(0)); });
 }
