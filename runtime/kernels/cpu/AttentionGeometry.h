@@ -26,8 +26,6 @@ struct AttentionGeometry {
   int64_t queryAt(int64_t b, int64_t row, int64_t head) const { return (b * sequence + row) * width() + head * c; }
   int64_t keyAt(int64_t b, int64_t kvHead) const { return b * sequence * kvWidth() + kvHead * c; }
   int64_t rowAt(int64_t b, int64_t head, int64_t row) const { return (b * heads + head) * sequence + row; }
-  /// Keys that a block of query rows ending before `rowEnd` can see.
-  int64_t keysOfBlock(int64_t rowEnd) const { return causal ? rowEnd : sequence; }
   /// Keys that query `row` sees.
   int64_t keysOfRow(int64_t row) const { return causal ? row + 1 : sequence; }
 
@@ -49,6 +47,15 @@ struct QueryBlock {
 /// square on the diagonal is computed in vain).
 inline int64_t rowsOfBlock(const AttentionGeometry &g) {
   return std::clamp<int64_t>(128 / g.group, 16, 64);
+}
+
+/// Keys that a block is computed against: those its last row sees, rounded up so that
+/// a sequence meets at most 64 different shapes of products.
+inline int64_t keysOfBlock(const AttentionGeometry &g, const QueryBlock &block) {
+  if (!g.causal)
+    return g.sequence;
+  int64_t step = rowsOfBlock(g) * ((g.sequence + 64 * rowsOfBlock(g) - 1) / (64 * rowsOfBlock(g)));
+  return std::min(g.sequence, (block.end() + step - 1) / step * step);
 }
 
 /// body(head, row, stacked row) for each row of the block.

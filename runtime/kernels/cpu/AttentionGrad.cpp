@@ -85,7 +85,7 @@ template <typename T>
 static void gradBlock(const AttentionGeometry &g, const GradOperands<T> &x, const GradWorkspace<T> &w,
                       BlockProducts &products, const QueryBlock &block) {
   using A = AccumulatorOf<T>;
-  int64_t keys = g.keysOfBlock(block.end()), kv = g.keyAt(block.batch, block.kvHead);
+  int64_t keys = keysOfBlock(g, block), kv = g.keyAt(block.batch, block.kvHead);
   int64_t stacked = block.rows * g.group, stride = scoreStride(keys);
   stackRows(g, block, x.q, w.q);
   stackRows(g, block, x.dout, w.dout);

@@ -287,12 +287,12 @@ static Cases makeCases() {
     for (AttentionSize size :
          {AttentionSize{1, 1, 1, 1, 1}, {2, 5, 2, 1, 4}, {1, 64, 4, 2, 8}, {1, 130, 2, 2, 16}, {2, 97, 6, 2, 6}})
       addAttention(cases, t, size);
-    for (const Shape &shape : {Shape{1}, {2, 3, 5}, {4, 67}, {3, 11000}})
+    for (const Shape &shape : {Shape{1}, {2, 3, 5}, {4, 67}, {3, 5700}})
       addElementwise(cases, t, shape);
     addTokens(cases, t, 1, 1, 1, 1);
     addTokens(cases, t, 2, 3, 5, 7);
     addTokens(cases, t, 3, 20, 131, 70);
-    for (int64_t n : {1, 77, 40000})
+    for (int64_t n : {1, 77, 17000})
       addOptimizer(cases, t, n);
     addScalars(cases, t);
     addMovement(cases, t, {3, 5, 7});
