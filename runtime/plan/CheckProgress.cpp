@@ -8,8 +8,9 @@
 // Executes the schedules of all stages symbolically: only messages, bounded by
 // their channel's depth, and collectives that span stages matter. Ranks of one
 // stage run the same program, so one walker per stage stands for all of them.
-// In a real run a stage can be no further behind than here, so a plan that
-// finishes here finishes there (the queues are in order and nothing is random).
+// The order in which walkers move does not matter: queues are in order and passing
+// an instruction never takes away what another walker needs. So a step that ends
+// here ends in every real run, and one that is stuck here is stuck in every run.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/PlanProblems.h"
