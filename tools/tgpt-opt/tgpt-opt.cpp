@@ -13,10 +13,13 @@
 #include "Compile.h"
 #include "CompileFlags.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/plan/Plan.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/lowering/Passes.h"
+#include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/sharding/Passes.h"
@@ -32,6 +35,8 @@ static void registerPasses() {
   tgpt::registerTrainingPasses();
   tgpt::registerShardingPasses();
   tgpt::registerPipelinePasses();
+  tgpt::registerLoweringPasses();
+  tgpt::registerMemoryPasses();
 }
 
 static constexpr llvm::StringLiteral help = R"(tgpt compiler
@@ -47,7 +52,7 @@ Run one pass:
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, tgpt::TgptDialect, tgpt::dist::DistDialect>();
+  registry.insert<mlir::func::FuncDialect, tgpt::TgptDialect, tgpt::dist::DistDialect, tgpt::planir::PlanDialect>();
   registerPasses();
   tgpt::registerCompileFlags();
 
