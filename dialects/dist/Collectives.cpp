@@ -94,13 +94,14 @@ static LogicalResult verifyReplicated(Operation *op, LayoutAttr layout, ArrayRef
     if (layout.isPartialOver(axis))
       return op->emitOpError() << "operand must be replicated over \"" << axis << "\" but is partial over it";
     if (layout.dimOf(axis) >= 0)
-      return op->emitOpError() << "operand must be replicated over \"" << axis << "\" but its dim " << layout.dimOf(axis)
-                               << " is sharded by it";
+      return op->emitOpError() << "operand must be replicated over \"" << axis << "\" but its dim "
+                               << layout.dimOf(axis) << " is sharded by it";
   }
   return success();
 }
 
-static LogicalResult verifyPartial(Operation *op, LayoutAttr layout, ArrayRef<StringRef> axes, ReductionKind reduction) {
+static LogicalResult verifyPartial(Operation *op, LayoutAttr layout, ArrayRef<StringRef> axes,
+                                   ReductionKind reduction) {
   for (StringRef axis : axes)
     if (!layout.isPartialOver(axis))
       return op->emitOpError() << "operand is not partial over \"" << axis << "\" but over "
@@ -124,14 +125,15 @@ static LogicalResult verifyResult(Operation *op, LayoutAttr expected) {
   MeshOp mesh = meshOf(op);
   for (auto [name, type] : {std::pair("operand", input), std::pair("result", output)}) {
     LayoutAttr layout = layoutOf(type);
-    auto shape = localShape(layout.getGlobal().asArrayRef(), layout, mesh, [&] { return op->emitOpError(name) << " "; });
+    auto shape =
+        localShape(layout.getGlobal().asArrayRef(), layout, mesh, [&] { return op->emitOpError(name) << " "; });
     if (failed(shape))
       return failure();
     for (auto [dim, size, claimed] : llvm::enumerate(type.getShape(), *shape))
       if (size != claimed) {
-        InFlightDiagnostic error = op->emitOpError() << name << " dim " << dim << " is " << size << " but "
-                                                     << layout.getGlobal()[dim] << " over " << quoted(layout.axesOf(dim))
-                                                     << " is " << claimed;
+        InFlightDiagnostic error = op->emitOpError()
+                                   << name << " dim " << dim << " is " << size << " but " << layout.getGlobal()[dim]
+                                   << " over " << quoted(layout.axesOf(dim)) << " is " << claimed;
         error.attachNote(mesh.getLoc()) << "mesh declared here";
         return error;
       }
@@ -165,7 +167,7 @@ LogicalResult AllReduceOp::verify() {
   if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyStages(*this, axes)))
     return failure();
   LayoutAttr input = layoutOf(getInput());
-  Axes summed = without(axes, {StringRef("pp")}); // values of one stage are never partial over "pp"
+  Axes summed = without(axes, {StringRef("pp")});                  // values of one stage are never partial over "pp"
   if (failed(verifyPartial(*this, input, summed, getReduction()))) // C1
     return failure();
   return verifyResult(*this, input.withPartial(without(input.partialAxes(), summed), input.getReduction())); // C2
@@ -226,7 +228,9 @@ static int64_t groupSize(Operation *op, ArrayAttr axes) {
   return mesh ? mesh.sizeOf(axesIn(axes)) : 1;
 }
 
-static int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+static int64_t elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
 
 // Each rank adds up its 1/n of the elements, n - 1 additions an element.
 int64_t AllReduceOp::getFlops() {
@@ -236,13 +240,21 @@ int64_t AllReduceOp::getFlops() {
   return elementsOf(getInput()) * (ranks - 1) / std::max<int64_t>(ranks, 1);
 }
 
-int64_t ReduceScatterOp::getFlops() { return elementsOf(getOutput()) * (groupSize(*this, getAxes()) - 1); }
+int64_t ReduceScatterOp::getFlops() {
+  return elementsOf(getOutput()) * (groupSize(*this, getAxes()) - 1);
+}
 
-int64_t AllGatherOp::getFlops() { return 0; }
+int64_t AllGatherOp::getFlops() {
+  return 0;
+}
 
-int64_t AllToAllOp::getFlops() { return 0; }
+int64_t AllToAllOp::getFlops() {
+  return 0;
+}
 
-int64_t SliceOp::getFlops() { return 0; }
+int64_t SliceOp::getFlops() {
+  return 0;
+}
 
 NamedAttrList SliceOp::getKernelAttributes() {
   NamedAttrList attributes;

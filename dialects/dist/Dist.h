@@ -30,14 +30,17 @@ namespace tgpt::dist {
 
 /// The layout in the encoding of a tensor type, or null.
 LayoutAttr layoutOf(mlir::Type type);
-inline LayoutAttr layoutOf(mlir::Value value) { return layoutOf(value.getType()); }
+inline LayoutAttr layoutOf(mlir::Value value) {
+  return layoutOf(value.getType());
+}
 /// The same shape and element type with another layout.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, LayoutAttr layout);
 /// The mesh of the module around `op`, or null.
 MeshOp meshOf(mlir::Operation *op);
 /// The shape of one rank's shard of `globalShape`; failure with a message where
 /// an axis does not divide a dim.
-llvm::FailureOr<llvm::SmallVector<int64_t>> localShape(llvm::ArrayRef<int64_t> globalShape, LayoutAttr layout, MeshOp mesh,
+llvm::FailureOr<llvm::SmallVector<int64_t>> localShape(llvm::ArrayRef<int64_t> globalShape, LayoutAttr layout,
+                                                       MeshOp mesh,
                                                        llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace tgpt::dist

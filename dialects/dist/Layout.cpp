@@ -19,7 +19,9 @@
 using namespace mlir;
 using namespace tgpt::dist;
 
-static ArrayAttr axesAttr(MLIRContext *context, ArrayRef<StringRef> axes) { return Builder(context).getStrArrayAttr(axes); }
+static ArrayAttr axesAttr(MLIRContext *context, ArrayRef<StringRef> axes) {
+  return Builder(context).getStrArrayAttr(axes);
+}
 
 static ArrayAttr sortedAxesAttr(MLIRContext *context, ArrayRef<StringRef> axes) {
   SmallVector<StringRef> sorted(axes);
@@ -139,8 +141,8 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 // Constraints
 //===----------------------------------------------------------------------===//
 
-LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ArrayAttr> dims, ArrayAttr partial,
-                                 ReductionKind, DenseI64ArrayAttr global) {
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ArrayAttr> dims,
+                                 ArrayAttr partial, ReductionKind, DenseI64ArrayAttr global) {
   llvm::StringSet<> seen;
   auto insert = [&](ArrayAttr axes) -> LogicalResult {
     for (Attribute attribute : axes) {
@@ -162,7 +164,8 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
   return success();
 }
 
-LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                         function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() != getDims().size()) // C1
     return emitError() << "layout has " << getRank() << " dims but the tensor has " << shape.size();
   if (!isLocal())
@@ -170,7 +173,8 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, function
   for (auto [dim, local, global] : llvm::enumerate(shape, getGlobal().asArrayRef())) { // C3
     if (axesOf(dim).empty() ? local != global : local <= 0 || global % local != 0)
       return emitError() << "dim " << dim << " holds " << local << " elements "
-                         << (axesOf(dim).empty() ? "and has no axes, but 'of' says " : "which do not divide the ") << global;
+                         << (axesOf(dim).empty() ? "and has no axes, but 'of' says " : "which do not divide the ")
+                         << global;
   }
   return success();
 }
@@ -183,7 +187,8 @@ LayoutAttr LayoutAttr::replicated(MLIRContext *context, int64_t rank) {
   return get(context, SmallVector<Axes>(rank));
 }
 
-LayoutAttr LayoutAttr::get(MLIRContext *context, ArrayRef<Axes> dims, ArrayRef<StringRef> partial, ReductionKind reduction) {
+LayoutAttr LayoutAttr::get(MLIRContext *context, ArrayRef<Axes> dims, ArrayRef<StringRef> partial,
+                           ReductionKind reduction) {
   SmallVector<ArrayAttr> attributes;
   for (const Axes &axes : dims)
     attributes.push_back(axesAttr(context, axes));
@@ -191,9 +196,13 @@ LayoutAttr LayoutAttr::get(MLIRContext *context, ArrayRef<Axes> dims, ArrayRef<S
              partial.empty() ? ReductionKind::Sum : reduction, DenseI64ArrayAttr());
 }
 
-LayoutAttr::Axes LayoutAttr::axesOf(int64_t dim) const { return axesIn(getDims()[dim]); }
+LayoutAttr::Axes LayoutAttr::axesOf(int64_t dim) const {
+  return axesIn(getDims()[dim]);
+}
 
-LayoutAttr::Axes LayoutAttr::partialAxes() const { return axesIn(getPartial()); }
+LayoutAttr::Axes LayoutAttr::partialAxes() const {
+  return axesIn(getPartial());
+}
 
 bool LayoutAttr::isReplicated() const {
   return !isPartial() && llvm::all_of(getDims(), [](ArrayAttr dim) { return dim.empty(); });
@@ -206,7 +215,9 @@ int64_t LayoutAttr::dimOf(StringRef axis) const {
   return -1;
 }
 
-bool LayoutAttr::isPartialOver(StringRef axis) const { return llvm::is_contained(partialAxes(), axis); }
+bool LayoutAttr::isPartialOver(StringRef axis) const {
+  return llvm::is_contained(partialAxes(), axis);
+}
 
 LayoutAttr LayoutAttr::withPartial(ArrayRef<StringRef> axes, ReductionKind reduction) const {
   return get(getContext(), getDims(), sortedAxesAttr(getContext(), axes), axes.empty() ? ReductionKind::Sum : reduction,

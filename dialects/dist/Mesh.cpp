@@ -71,7 +71,9 @@ LogicalResult MeshOp::verify() {
   return success();
 }
 
-bool MeshOp::hasAxis(StringRef axis) { return llvm::is_contained(getAxes().getAsValueRange<StringAttr>(), axis); }
+bool MeshOp::hasAxis(StringRef axis) {
+  return llvm::is_contained(getAxes().getAsValueRange<StringAttr>(), axis);
+}
 
 int64_t MeshOp::sizeOf(StringRef axis) {
   for (auto [name, size] : llvm::zip(getAxes().getAsValueRange<StringAttr>(), getSizes()))

@@ -70,7 +70,8 @@ static LogicalResult verifyAvailable(SegmentOp segment, OpOperand &use) {
     error.attachNote(other.getLoc()) << "value comes from here";
     return error;
   }
-  if (auto transfer = dyn_cast_or_null<SendRecvOp>(producer); transfer && static_cast<int64_t>(transfer.getTo()) != stage) {
+  if (auto transfer = dyn_cast_or_null<SendRecvOp>(producer);
+      transfer && static_cast<int64_t>(transfer.getTo()) != stage) {
     InFlightDiagnostic error = use.getOwner()->emitOpError() << "in a segment of stage " << stage
                                                              << " uses a value sent to stage " << transfer.getTo();
     error.attachNote(transfer.getLoc()) << "sent here";
@@ -83,9 +84,8 @@ LogicalResult SegmentOp::verify() {
   if (failed(verifyStage(*this, "stage", getStage()))) // C1
     return failure();
   bool available = true; // C2
-  visitUsedValuesDefinedAbove(getBody(), getBody(), [&](OpOperand *use) {
-    available = available && succeeded(verifyAvailable(*this, *use));
-  });
+  visitUsedValuesDefinedAbove(
+      getBody(), getBody(), [&](OpOperand *use) { available = available && succeeded(verifyAvailable(*this, *use)); });
   if (!available)
     return failure();
   if (getBody().getNumArguments() != 0)
@@ -94,8 +94,8 @@ LogicalResult SegmentOp::verify() {
   if (yield.getValues().getTypes() == getResultTypes()) // C3
     return success();
   if (yield.getNumOperands() != getNumResults())
-    return yield.emitOpError() << "yields " << yield.getNumOperands() << " values but the segment has " << getNumResults()
-                               << " results";
+    return yield.emitOpError() << "yields " << yield.getNumOperands() << " values but the segment has "
+                               << getNumResults() << " results";
   for (auto [index, yielded, result] : llvm::enumerate(yield.getValues().getTypes(), getResultTypes()))
     if (yielded != result)
       return yield.emitOpError() << "value " << index << " has type " << yielded << " but the segment's result has "
@@ -121,7 +121,9 @@ LogicalResult SendRecvOp::verify() {
   return error;
 }
 
-int64_t SendRecvOp::getFlops() { return 0; }
+int64_t SendRecvOp::getFlops() {
+  return 0;
+}
 
 //===----------------------------------------------------------------------===//
 // dist.schedule
@@ -175,7 +177,9 @@ public:
 private:
   static constexpr int64_t none = -1;
 
-  template <typename T> static int64_t size(const std::vector<T> &vector) { return static_cast<int64_t>(vector.size()); }
+  template <typename T> static int64_t size(const std::vector<T> &vector) {
+    return static_cast<int64_t>(vector.size());
+  }
 
   LogicalResult forward(ScheduleEntry entry, StringRef text) {
     if (isForwardDone[entry.microBatch]) // C1

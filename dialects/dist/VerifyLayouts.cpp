@@ -57,7 +57,9 @@ struct Place {
   }
 };
 
-std::string quoted(ArrayRef<StringRef> axes) { return "\"" + llvm::join(axes, "\", \"") + "\""; }
+std::string quoted(ArrayRef<StringRef> axes) {
+  return "\"" + llvm::join(axes, "\", \"") + "\"";
+}
 
 class LayoutCheck {
 public:
@@ -88,7 +90,8 @@ private:
     return error;
   }
 
-  LogicalResult collect(StringRef kind, ValueRange values, ArrayRef<std::string> groups, SmallVectorImpl<Tensor> &tensors) {
+  LogicalResult collect(StringRef kind, ValueRange values, ArrayRef<std::string> groups,
+                        SmallVectorImpl<Tensor> &tensors) {
     if (groups.size() != values.size())
       return op->emitOpError() << "sharding rule has " << groups.size() << " " << kind << "s but the op has "
                                << values.size();
@@ -239,15 +242,17 @@ private:
     llvm::MapVector<StringRef, std::string> expected = expectedPartial(result);
     for (const auto &[axis, reason] : expected)
       if (!result.layout.isPartialOver(axis))
-        return op->emitOpError() << result.name << " must be partial over \"" << axis << "\", " << reason << ", but is not";
+        return op->emitOpError() << result.name << " must be partial over \"" << axis << "\", " << reason
+                                 << ", but is not";
     for (StringRef axis : result.layout.partialAxes())
       if (!expected.contains(axis))
         return op->emitOpError() << result.name << " is partial over \"" << axis
                                  << "\" but the operands give its whole value";
     ReductionKind kind = rule.reduction == ShardingRule::Reduction::Max ? ReductionKind::Max : ReductionKind::Sum;
     if (!expected.empty() && result.layout.getReduction() != kind)
-      return op->emitOpError() << result.name << " is a partial " << stringifyReductionKind(result.layout.getReduction())
-                               << " but the op reduces by " << stringifyReductionKind(kind);
+      return op->emitOpError() << result.name << " is a partial "
+                               << stringifyReductionKind(result.layout.getReduction()) << " but the op reduces by "
+                               << stringifyReductionKind(kind);
     return success();
   }
 

@@ -72,9 +72,9 @@ static LogicalResult checkAxes(LayoutAttr layout, MeshOp mesh, function_ref<InFl
   for (StringRef axis : axes) {
     if (mesh.hasAxis(axis) && axis != "pp")
       continue;
-    InFlightDiagnostic error = emitError() << "has axis \"" << axis << "\" in its layout, which "
-                                           << (axis == "pp" ? "holds the stages and shards no tensor"
-                                                            : "is not an axis of the mesh");
+    InFlightDiagnostic error =
+        emitError() << "has axis \"" << axis << "\" in its layout, which "
+                    << (axis == "pp" ? "holds the stages and shards no tensor" : "is not an axis of the mesh");
     error.attachNote(mesh.getLoc()) << "mesh declared here";
     return error;
   }
@@ -172,14 +172,10 @@ static Operation *buildStep(OpBuilder &builder, Location loc, Value input, const
   switch (step.kind) {
   case ReshardStep::Kind::AllReduce:
     return AllReduceOp::create(builder, loc, type, layoutOf(before).getReduction(), input, axes, DenseI64ArrayAttr());
-  case ReshardStep::Kind::ReduceScatter:
-    return ReduceScatterOp::create(builder, loc, type, input, step.dim, axes);
-  case ReshardStep::Kind::AllGather:
-    return AllGatherOp::create(builder, loc, type, input, step.dim, axes);
-  case ReshardStep::Kind::AllToAll:
-    return AllToAllOp::create(builder, loc, type, input, step.dim, step.concat, axes);
-  case ReshardStep::Kind::Slice:
-    return SliceOp::create(builder, loc, type, input, step.dim, axes);
+  case ReshardStep::Kind::ReduceScatter: return ReduceScatterOp::create(builder, loc, type, input, step.dim, axes);
+  case ReshardStep::Kind::AllGather: return AllGatherOp::create(builder, loc, type, input, step.dim, axes);
+  case ReshardStep::Kind::AllToAll: return AllToAllOp::create(builder, loc, type, input, step.dim, step.concat, axes);
+  case ReshardStep::Kind::Slice: return SliceOp::create(builder, loc, type, input, step.dim, axes);
   }
   llvm_unreachable("every kind is above");
 }
@@ -234,7 +230,8 @@ struct Partition : tgpt::impl::PartitionBase<Partition> {
   }
 
   void count(ReshardStep::Kind kind) {
-    std::array<Statistic *, 5> counters = {&numAllReduces, &numReduceScatters, &numAllGathers, &numAllToAlls, &numSlices};
+    std::array<Statistic *, 5> counters = {&numAllReduces, &numReduceScatters, &numAllGathers, &numAllToAlls,
+                                           &numSlices};
     ++*counters[static_cast<size_t>(kind)];
   }
 

@@ -54,8 +54,12 @@ size_t agreeing(const Axes &present, const Axes &wanted) {
   return count;
 }
 
-Axes first(const Axes &axes, size_t count) { return Axes(axes.begin(), axes.begin() + count); }
-Axes last(const Axes &axes, size_t count) { return Axes(axes.end() - count, axes.end()); }
+Axes first(const Axes &axes, size_t count) {
+  return Axes(axes.begin(), axes.begin() + count);
+}
+Axes last(const Axes &axes, size_t count) {
+  return Axes(axes.end() - count, axes.end());
+}
 
 class Planner {
 public:
@@ -186,15 +190,11 @@ private:
   int64_t moved(const ReshardStep &step, LayoutAttr from) const {
     int64_t held = ranks * ranks / shards(from), n = mesh.sizeOf(step.axes);
     switch (step.kind) {
-    case Kind::AllReduce:
-      return 2 * held / n * (n - 1);
+    case Kind::AllReduce: return 2 * held / n * (n - 1);
     case Kind::ReduceScatter:
-    case Kind::AllToAll:
-      return held / n * (n - 1);
-    case Kind::AllGather:
-      return held * (n - 1);
-    case Kind::Slice:
-      return 0;
+    case Kind::AllToAll: return held / n * (n - 1);
+    case Kind::AllGather: return held * (n - 1);
+    case Kind::Slice: return 0;
     }
     return 0;
   }

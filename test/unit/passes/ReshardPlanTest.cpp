@@ -32,7 +32,8 @@ struct Grid {
 
   static int64_t size(llvm::StringRef axis) { return axis == "a" ? 2 : 3; }
   static int64_t size(const Axes &axes) {
-    return std::accumulate(axes.begin(), axes.end(), int64_t(1), [](int64_t n, llvm::StringRef axis) { return n * size(axis); });
+    return std::accumulate(axes.begin(), axes.end(), int64_t(1),
+                           [](int64_t n, llvm::StringRef axis) { return n * size(axis); });
   }
   static int64_t coordinate(int64_t device, llvm::StringRef axis) { return axis == "a" ? device / 3 : device % 3; }
   static int64_t indexAlong(int64_t device, const Axes &axes) {
@@ -93,12 +94,9 @@ Tensor run(const ReshardStep &step, int64_t device, const std::vector<Tensor> &h
   int64_t index = Grid::indexAlong(device, step.axes), count = group.size();
   Tensor result;
   switch (step.kind) {
-  case Kind::AllReduce:
-    return sumOver(held, group);
-  case Kind::ReduceScatter:
-    return piece(sumOver(held, group), step.dim, index, count);
-  case Kind::Slice:
-    return piece(held[device], step.dim, index, count);
+  case Kind::AllReduce: return sumOver(held, group);
+  case Kind::ReduceScatter: return piece(sumOver(held, group), step.dim, index, count);
+  case Kind::Slice: return piece(held[device], step.dim, index, count);
   case Kind::AllGather:
     for (int64_t member : group)
       append(result, held[member], step.dim);
@@ -115,15 +113,11 @@ Tensor run(const ReshardStep &step, int64_t device, const std::vector<Tensor> &h
 double sent(const ReshardStep &step, const Tensor &tensor) {
   double held = static_cast<double>(tensor.size() * tensor[0].size()), n = static_cast<double>(Grid::size(step.axes));
   switch (step.kind) {
-  case Kind::AllReduce:
-    return 2 * held * (n - 1) / n;
+  case Kind::AllReduce: return 2 * held * (n - 1) / n;
   case Kind::ReduceScatter:
-  case Kind::AllToAll:
-    return held * (n - 1) / n;
-  case Kind::AllGather:
-    return held * (n - 1);
-  case Kind::Slice:
-    return 0;
+  case Kind::AllToAll: return held * (n - 1) / n;
+  case Kind::AllGather: return held * (n - 1);
+  case Kind::Slice: return 0;
   }
   return 0;
 }
@@ -226,7 +220,8 @@ TEST_F(ReshardPlanTest, EveryDeviceEndsWithItsShard) {
         now = next;
       }
       for (int64_t device = 0; device < Grid::count; ++device)
-        ASSERT_EQ(sumOver(now, Grid::group(device, target.partialAxes())), shard(target, device)) << "device " << device;
+        ASSERT_EQ(sumOver(now, Grid::group(device, target.partialAxes())), shard(target, device))
+            << "device " << device;
       ++pairs;
     }
   // 11 layouts without partial axes, 3 partial over a, 3 over b, 1 over both.
