@@ -95,8 +95,8 @@ def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     Remarks name the values sent, kept and repeated, and for each stage its layers and the
     bytes that a micro-batch keeps there from forward to backward.
 
-    Fails when: there is no mesh, micro-batch or legal `dist.stages`; a layer number is out
-    of range; a value flows against the pipeline; an op's stage cannot be known; the
+    Fails when: there is no mesh, micro-batch or legal `dist.stages`; an op has a region; a
+    layer number is out of range; a value flows against the pipeline; an op's stage cannot be known; the
     micro-batch reads what it changes; the update needs a tensor, not a scalar, of another
     stage.
   }];
@@ -129,7 +129,8 @@ def ScheduleOneForwardOneBackward : Pass<"dist-schedule-1f1b", "::mlir::ModuleOp
     dist.schedule stage 1 of 3 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0"]
     ```
 
-    Fails when: the micro-batch has no segments; `micro-batches` is out of range.
+    Fails when: the micro-batch has not one forward and one backward segment a stage;
+    `micro-batches` is out of range.
   }];
   let dependentDialects = ["::tgpt::dist::DistDialect"];
   let options = [

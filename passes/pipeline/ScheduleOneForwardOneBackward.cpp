@@ -63,7 +63,23 @@ private:
       module.emitError("micro-batch has no segments to schedule; dist-split-stages makes them");
       return failure();
     }
-    return countStages(module);
+    FailureOr<int64_t> stageCount = countStages(module);
+    if (succeeded(stageCount) && failed(checkSegments(microBatch, *stageCount)))
+      return failure();
+    return stageCount;
+  }
+
+  // One forward and one backward a stage: what the entries of a schedule mean.
+  LogicalResult checkSegments(func::FuncOp microBatch, int64_t stageCount) {
+    int64_t forwards = 0, backwards = 0;
+    for (auto segment : microBatch.getOps<dist::SegmentOp>()) {
+      forwards += segment.getKind() == dist::SegmentKind::Forward;
+      backwards += segment.getKind() == dist::SegmentKind::Backward;
+    }
+    if (forwards == stageCount && backwards == stageCount)
+      return success();
+    return microBatch.emitError() << "micro-batch has " << forwards << " forward and " << backwards
+                                  << " backward segments but mesh axis 'pp' is " << stageCount;
   }
 
   void addSchedule(OpBuilder &builder, int64_t stage, int64_t stageCount) {

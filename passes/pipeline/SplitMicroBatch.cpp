@@ -25,12 +25,12 @@ static bool floats(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult MicroBatchSplit::place() {
+  if (failed(checkStraightLine(function)))
+    return failure();
   if (function.getBody().front().getTerminator()->getNumOperands() != 0)
     return function.emitError("the micro-batch returns values; it may only add to states");
   bool backward = false;
   for (Operation &op : function.getBody().front().without_terminator()) {
-    if (isa<dist::SegmentOp>(op))
-      return op.emitError("the micro-batch is already split into stages");
     if (isa<BeginBackwardOp>(op)) {
       if (backward)
         return op.emitError("the backward begins twice");

@@ -7,6 +7,7 @@
 
 #include "passes/pipeline/SplitStateFunction.h"
 #include "dialects/tgpt/Tgpt.h"
+#include "passes/pipeline/StageLayers.h"
 #include "passes/pipeline/SumOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,10 +33,10 @@ static StageSet lowestOf(const StageSet &stages) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StateFunctionSplit::place() {
+  if (failed(checkStraightLine(function)))
+    return failure();
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
-    if (isa<dist::SegmentOp>(op))
-      return op.emitError("the function is already split into stages");
     if (validOfTensors(&op).none())
       return op.emitError("op works on tensors that live on different stages");
     places[&op] = {findValid(&op), none(), none(), Means::Copy, {}};

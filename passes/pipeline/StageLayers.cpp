@@ -53,6 +53,18 @@ int64_t tgpt::countLayers(func::FuncOp microBatch) {
   return highest;
 }
 
+LogicalResult tgpt::checkStraightLine(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("function has more than one block");
+  for (Operation &op : function.getBody().front()) {
+    if (isa<dist::SegmentOp>(op))
+      return op.emitError("function is already split into stages");
+    if (op.getNumRegions() > 0)
+      return op.emitError("op has a region, which cannot be cut; tgpt-unroll-layers writes out repeats");
+  }
+  return success();
+}
+
 LogicalResult tgpt::checkStageCount(int64_t stageCount, int64_t layerCount,
                                     function_ref<InFlightDiagnostic()> emitError) {
   if (stageCount == 1 || stageCount <= layerCount)

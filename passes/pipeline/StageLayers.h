@@ -42,6 +42,10 @@ mlir::func::FuncOp findPhase(mlir::ModuleOp module, llvm::StringRef phase);
 /// last layer.
 int64_t countLayers(mlir::func::FuncOp microBatch);
 
+/// Checks that `function` is a list of simple ops: one block, no op with regions, no
+/// segments yet; reports otherwise.
+mlir::LogicalResult checkStraightLine(mlir::func::FuncOp function);
+
 /// Checks that `stages` cuts `layerCount` layers into `stageCount` stages of at
 /// least one layer (a single stage may have none); reports through `emitError`.
 mlir::LogicalResult checkStages(llvm::ArrayRef<int64_t> stages, int64_t stageCount, int64_t layerCount,

@@ -5,6 +5,7 @@
 // RUN: tgpt-opt %t/three-stages.mlir --dist-schedule-1f1b="micro-batches=7" --dist-schedule-1f1b="micro-batches=4" | FileCheck %s --check-prefix=FOUR
 // RUN: not tgpt-opt %t/three-stages.mlir --dist-schedule-1f1b="micro-batches=0" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not tgpt-opt %t/no-segments.mlir --dist-schedule-1f1b 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not tgpt-opt %t/one-segment.mlir --dist-schedule-1f1b 2>&1 | FileCheck %s --check-prefix=SOME
 
 // One micro-batch needs one slot on each stage.
 // ONE:      dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
@@ -24,6 +25,7 @@
 
 // ZERO: error: micro-batches is 0; legal is 1 to 65536
 // NONE: error: micro-batch has no segments to schedule; dist-split-stages makes them
+// SOME: error: micro-batch has 1 forward and 0 backward segments but mesh axis 'pp' is 3
 
 //--- three-stages.mlir
 module {
@@ -48,6 +50,15 @@ module {
 module {
   dist.mesh @mesh (dp = 1, pp = 3, tp = 1)
   func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} {
+    return
+  }
+}
+//--- one-segment.mlir
+module {
+  dist.mesh @mesh (dp = 1, pp = 3, tp = 1)
+  func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+    }
     return
   }
 }

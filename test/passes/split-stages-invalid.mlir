@@ -145,7 +145,7 @@ module {
 module {
   dist.mesh @mesh (dp = 1, pp = 1, tp = 1)
   func.func @already_split() attributes {tgpt.phase = "micro_batch"} {
-    // expected-error @+1 {{the micro-batch is already split into stages}}
+    // expected-error @+1 {{function is already split into stages}}
     dist.segment forward stage 0 {
     }
     return
@@ -194,6 +194,36 @@ module attributes {dist.stages = array<i64: 1, 1>} {
     // expected-error @+1 {{op works on tensors that live on different stages}}
     %2 = tgpt.add %0, %1 : (tensor<5x6xf32>, tensor<5x6xf32>) -> tensor<5x6xf32>
     tgpt.write %2, @w1 : tensor<5x6xf32>
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 1, pp = 1, tp = 1)
+  func.func @not_unrolled(%x: tensor<4x6xf32>) attributes {tgpt.phase = "micro_batch"} {
+    // expected-error @+1 {{op has a region, which cannot be cut; tgpt-unroll-layers writes out repeats}}
+    %0 = tgpt.repeat 2 (%h = %x) : tensor<4x6xf32> {
+      %1 = tgpt.gelu %h : (tensor<4x6xf32>) -> tensor<4x6xf32>
+      tgpt.yield %1 : tensor<4x6xf32>
+    }
+    tgpt.begin_backward
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 1, pp = 1, tp = 1)
+  func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} {
+    tgpt.begin_backward
+    return
+  }
+  func.func @marks_a_backward() attributes {tgpt.phase = "update"} {
+    // expected-error @+1 {{op has no result and changes no state, so its stage is not known}}
+    tgpt.begin_backward
     return
   }
 }
