@@ -26,6 +26,8 @@ std::string tgpt::runtime::checkRope(const KernelCall &call) {
   c.sameShape(output(0), input(0));
   c.requireInteger("head_dim", 2);
   c.requireReal("theta");
+  c.optionalInteger("inverse", 0, 1);
+  c.optionalInteger("position_offset", 0, INT32_MAX);
   headsOf(c, input(0));
   if (!c.failed() && c.integer("head_dim") % 2 != 0)
     c.fail("attribute head_dim is " + std::to_string(c.integer("head_dim")) + ", expected an even number");

@@ -83,9 +83,15 @@ const TensorView &CallChecker::view(Operand operand) const {
   return (operand.isOutput ? call.outputs : call.inputs)[operand.index];
 }
 
-int64_t CallChecker::dim(Operand operand, int i) const { return failed() ? 0 : view(operand).dim(i); }
-int64_t CallChecker::rank(Operand operand) const { return failed() ? 0 : view(operand).rank; }
-int64_t CallChecker::elements(Operand operand) const { return failed() ? 0 : view(operand).elements(); }
+int64_t CallChecker::dim(Operand operand, int i) const {
+  return failed() ? 0 : view(operand).dim(i);
+}
+int64_t CallChecker::rank(Operand operand) const {
+  return failed() ? 0 : view(operand).rank;
+}
+int64_t CallChecker::elements(Operand operand) const {
+  return failed() ? 0 : view(operand).elements();
+}
 
 void CallChecker::typeIs(Operand operand, DType expected) {
   if (!failed() && view(operand).dtype != expected)
@@ -108,7 +114,9 @@ void CallChecker::accumulatorType(std::initializer_list<Operand> operands) {
     typeIs(operand, accumulatorOf(compute));
 }
 
-void CallChecker::indexType(Operand operand) { typeIs(operand, DType::I32); }
+void CallChecker::indexType(Operand operand) {
+  typeIs(operand, DType::I32);
+}
 
 void CallChecker::realType(Operand operand) {
   if (!failed() && view(operand).dtype == DType::I32)
@@ -126,7 +134,9 @@ void CallChecker::minRank(Operand operand, int64_t least) {
 }
 
 /// A view's shape as a plain list, for comparisons.
-static std::span<const int64_t> dims(const TensorView &view) { return {view.shape.data(), view.rank}; }
+static std::span<const int64_t> dims(const TensorView &view) {
+  return {view.shape.data(), view.rank};
+}
 
 static TensorView withShape(std::span<const int64_t> shape) {
   TensorView view;
@@ -189,7 +199,15 @@ void CallChecker::requireInteger(std::string_view name, int64_t least, int64_t m
   int64_t value = call.attributes->integer(name, absent);
   if (value == absent)
     fail("attribute " + std::string(name) + " (integer) is missing");
-  else if (value < least || value > most)
+  else
+    optionalInteger(name, least, most);
+}
+
+void CallChecker::optionalInteger(std::string_view name, int64_t least, int64_t most) {
+  if (failed())
+    return;
+  int64_t value = call.attributes->integer(name);
+  if (value < least || value > most)
     fail("attribute " + std::string(name) + " is " + std::to_string(value) + ", expected " +
          (value < least ? "at least " + std::to_string(least) : "at most " + std::to_string(most)));
 }

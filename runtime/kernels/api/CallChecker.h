@@ -63,6 +63,8 @@ public:
   void dimIs(Operand operand, int i, int64_t expected);
   void scalar(Operand operand);
   void requireInteger(std::string_view name, int64_t least, int64_t most = INT64_MAX);
+  /// The same, for an attribute that may be absent (0 then).
+  void optionalInteger(std::string_view name, int64_t least, int64_t most);
   void requireReal(std::string_view name);
   int64_t integer(std::string_view name, int64_t otherwise = 0) const;
 

@@ -24,10 +24,18 @@ static std::string checkUniform(const KernelCall &call, size_t inputs, size_t ou
   return c.error();
 }
 
-std::string tgpt::runtime::checkGelu(const KernelCall &call) { return checkUniform(call, 1, 1); }
-std::string tgpt::runtime::checkGeluGrad(const KernelCall &call) { return checkUniform(call, 2, 1); }
-std::string tgpt::runtime::checkSwiglu(const KernelCall &call) { return checkUniform(call, 2, 1); }
-std::string tgpt::runtime::checkSwigluGrad(const KernelCall &call) { return checkUniform(call, 3, 2); }
+std::string tgpt::runtime::checkGelu(const KernelCall &call) {
+  return checkUniform(call, 1, 1);
+}
+std::string tgpt::runtime::checkGeluGrad(const KernelCall &call) {
+  return checkUniform(call, 2, 1);
+}
+std::string tgpt::runtime::checkSwiglu(const KernelCall &call) {
+  return checkUniform(call, 2, 1);
+}
+std::string tgpt::runtime::checkSwigluGrad(const KernelCall &call) {
+  return checkUniform(call, 3, 2);
+}
 
 std::string tgpt::runtime::checkAdd(const KernelCall &call) {
   CallChecker c(call, 2, 2, 1);

@@ -45,8 +45,8 @@ std::string tgpt::runtime::checkSlice(const KernelCall &call) {
   if (c.failed())
     return c.error();
   if (c.rank(output(0)) != c.rank(input(0)))
-    c.fail(output(0), "rank is " + std::to_string(c.rank(output(0))) + ", expected " +
-                          std::to_string(c.rank(input(0))));
+    c.fail(output(0),
+           "rank is " + std::to_string(c.rank(output(0))) + ", expected " + std::to_string(c.rank(input(0))));
   int64_t along = c.integer("dim"), offset = c.integer("offset");
   for (int i = 0; i < c.rank(input(0)); ++i)
     if (i != along)

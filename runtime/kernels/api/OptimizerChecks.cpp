@@ -34,8 +34,7 @@ std::string tgpt::runtime::checkClipScale(const KernelCall &call) {
 
 std::string tgpt::runtime::checkAdamW(const KernelCall &call) {
   CallChecker c(call, 7, 7, 3);
-  accumulatorOperands(
-      c, {input(1), input(2), input(3), input(4), input(5), input(6), output(0), output(1), output(2)});
+  accumulatorOperands(c, {input(1), input(2), input(3), input(4), input(5), input(6), output(0), output(1), output(2)});
   for (Operand state : {input(1), input(2), input(3), output(0), output(1), output(2)})
     c.sameShape(state, input(0));
   for (Operand operand : {input(4), input(5), input(6)})

@@ -22,6 +22,7 @@ std::string tgpt::runtime::checkEmbedding(const KernelCall &call) {
   c.computeType({input(1), output(0)});
   vocabularyTable(c, input(1), output(0));
   c.rowsShape(input(0), output(0));
+  c.optionalInteger("vocab_offset", 0, INT32_MAX);
   return c.error();
 }
 
@@ -32,6 +33,7 @@ std::string tgpt::runtime::checkEmbeddingGrad(const KernelCall &call) {
   c.accumulatorType({output(0)});
   vocabularyTable(c, output(0), input(1));
   c.rowsShape(input(0), input(1));
+  c.optionalInteger("vocab_offset", 0, INT32_MAX);
   return c.error();
 }
 
@@ -56,6 +58,7 @@ std::string tgpt::runtime::checkCrossEntropyGrad(const KernelCall &call) {
   c.rowsShape(input(2), input(0));
   c.scalar(input(3));
   c.sameShape(output(0), input(0));
+  c.optionalInteger("vocab_offset", 0, INT32_MAX);
   return c.error();
 }
 
@@ -74,6 +77,7 @@ std::string tgpt::runtime::checkSoftmaxSums(const KernelCall &call) {
   c.accumulatorType({input(2), output(0), output(1)});
   for (Operand perRow : {input(1), input(2), output(0), output(1)})
     c.rowsShape(perRow, input(0));
+  c.optionalInteger("vocab_offset", 0, INT32_MAX);
   return c.error();
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/kernels/cpu/Workspace.h"
 
 #include <atomic>
+#include <new>
 #include <vector>
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
@@ -36,8 +37,7 @@ template <typename A> struct AngleTable {
 };
 } // namespace
 
-template <typename A> static void fillAngles(AngleTable<A> &table) {
-  const AngleKey &key = table.key;
+template <typename A> static void fillAngles(AngleTable<A> &table, const AngleKey &key) {
   table.values.resize(2 * key.sequence * key.half);
   A *cosines = table.values.data(), *sines = cosines + key.sequence * key.half;
   for (int64_t i = 0; i < key.half; ++i) {
@@ -47,10 +47,12 @@ template <typename A> static void fillAngles(AngleTable<A> &table) {
       sines[p * key.half + i] = A(std::sin(double(p + key.offset) * frequency));
     }
   }
+  table.key = key;
 }
 
-/// This thread's table for `key`, made when it is not among the last few.
-template <typename A> static const A *anglesFor(const AngleKey &key) {
+/// This thread's table for `key`, made when it is not among the last few; null when
+/// memory is exhausted.
+template <typename A> static const A *anglesFor(const AngleKey &key) try {
   constexpr size_t kept = 4;
   static thread_local AngleTable<A> tables[kept];
   static thread_local size_t oldest = 0;
@@ -59,9 +61,11 @@ template <typename A> static const A *anglesFor(const AngleKey &key) {
       return table.values.data();
   AngleTable<A> &table = tables[oldest];
   oldest = (oldest + 1) % kept;
-  table.key = key;
-  fillAngles(table);
+  table.key = {};
+  fillAngles(table, key);
   return table.values.data();
+} catch (const std::bad_alloc &) {
+  return nullptr;
 }
 
 template <typename A> static void rotateHead(const A *x, A *y, const A *cosines, const A *sines, A sign, int64_t half) {
@@ -108,7 +112,10 @@ KernelStatus rope(const KernelCall &call) {
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
-    const A *cosines = anglesFor<A>(key), *sines = cosines + sequence * half;
+    const A *cosines = anglesFor<A>(key);
+    if (!cosines)
+      return {workspaceExhausted};
+    const A *sines = cosines + sequence * half;
     std::atomic<const char *> error = nullptr;
     forChunks(x.dim(0) * sequence, rowsPerChunk(width), [&](int64_t begin, int64_t end) {
       A *row = workspace<A>(WorkspaceUse::RotatedRow, width);

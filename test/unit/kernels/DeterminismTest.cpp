@@ -61,3 +61,32 @@ TEST(Determinism, RanksThatCallAtOnceDoNotDisturbEachOther) {
     EXPECT_EQ(same, std::vector<int>(ranks, 1)) << kase.label;
   }
 }
+
+/// Rows [begin, begin + rows) of a matrix.
+static Tensor rowsOf(const Tensor &matrix, int64_t begin, int64_t rows) {
+  int64_t width = matrix.dim(-1);
+  Tensor part(matrix.dtype(), {rows, width});
+  for (int64_t i = 0; i < rows * width; ++i)
+    part.set(i, matrix.get(begin * width + i));
+  return part;
+}
+
+/// In f64 an element of a product depends on its row and column alone: a rank that
+/// holds a part of the tokens or of the output features computes the bits of the whole.
+TEST(Determinism, PartsOfAnF64ProductHaveTheBitsOfTheWhole) {
+  constexpr int64_t rows = 131, k = 600, n = 77, rowBegin = 29, columnBegin = 13;
+  Case whole{"linear", "linear", DType::F64, {}, {}, {}};
+  whole.inputs = {Tensor(DType::F64, {rows, k}), Tensor(DType::F64, {n, k})};
+  whole.outputs = {Tensor(DType::F64, {rows, n})};
+  for (Tensor &input : whole.inputs)
+    for (int64_t i = 0; i < input.elements(); ++i)
+      input.set(i, 1.0 / double(i % 1009 + 3));
+  Case part = whole;
+  part.inputs = {rowsOf(whole.inputs[0], rowBegin, 50), rowsOf(whole.inputs[1], columnBegin, 31)};
+  part.outputs = {Tensor(DType::F64, {50, 31})};
+  for (const CpuKernelBuild &build : cpuKernelBuilds()) {
+    Tensor y = whole.run(*findKernel(build.table, "linear"))[0], z = part.run(*findKernel(build.table, "linear"))[0];
+    for (int64_t i = 0; i < z.elements(); ++i)
+      ASSERT_EQ(z.get(i), y.get((rowBegin + i / 31) * n + columnBegin + i % 31)) << build.name << ": element " << i;
+  }
+}

@@ -183,6 +183,19 @@ TEST(ShapeCheck, SliceStaysInside) {
   EXPECT_NE(slice(1, INT64_MAX), "");
 }
 
+TEST(ShapeCheck, OffsetsAreNotNegative) {
+  Case embedding = caseOf("embedding");
+  embedding.attributes = {};
+  embedding.attributes.set("vocab_offset", INT64_MIN);
+  EXPECT_NE(check(embedding).find("attribute vocab_offset is"), std::string::npos) << check(embedding);
+  Case rope = caseOf("rope");
+  rope.attributes = {};
+  rope.attributes.set("head_dim", int64_t(2));
+  rope.attributes.set("theta", 1e4);
+  rope.attributes.set("position_offset", int64_t(-1));
+  EXPECT_EQ(check(rope), "attribute position_offset is -1, expected at least 0");
+}
+
 TEST(ShapeCheck, OnlySomeOutputsAccumulate) {
   Case kase = caseOf("linear");
   kase.attributes.set("accumulate", int64_t(1));
