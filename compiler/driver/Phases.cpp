@@ -6,16 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Phases.h"
-#include <sstream>
+#include <charconv>
 
 using namespace tgpt;
 
 /// Shortest text that gives the same double back.
 static std::string exact(double value) {
-  std::ostringstream text;
-  text.precision(17);
-  text << value;
-  return text.str();
+  char text[32];
+  std::to_chars_result end = std::to_chars(text, text + sizeof text, value);
+  return std::string(text, end.ptr);
 }
 
 static std::string joined(const std::vector<int64_t> &values) {

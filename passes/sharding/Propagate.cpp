@@ -79,10 +79,13 @@ public:
     OpBuilder builder(user);
     auto type = dist::withLayout(cast<RankedTensorType>(value.getType()), target);
     auto reshard = dist::ReshardOp::create(builder, value.getLoc(), type, value);
-    if (Attribute layer = user->getAttr(layerAttributeName))
+    // A reduction ends the op that left partial sums, a gather begins the op that needs it.
+    bool isReduction = layoutOf(value).isPartial() && !target.isPartial();
+    Operation *owner = isReduction ? value.getDefiningOp() : user;
+    if (Attribute layer = owner ? owner->getAttr(layerAttributeName) : Attribute())
       reshard->setAttr(layerAttributeName, layer);
     ++inserted;
-    if (layoutOf(value).isPartial() && !target.isPartial())
+    if (isReduction)
       reducedForm[value] = reshard;
     return made[{value, target}] = reshard;
   }
