@@ -34,6 +34,7 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol]> {
     - C1: axis names are unique and not empty.
     - C2: every size is at least 1.
     - C3: a module holds one mesh.
+    - C4: there are at most 2^30 ranks.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
   let hasCustomAssemblyFormat = 1;

@@ -44,6 +44,9 @@ void MeshOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict((*this)->getAttrs(), {"sym_name", "axes", "sizes"});
 }
 
+// Products of axis sizes, and their squares, stay far from overflow.
+static constexpr int64_t maxRanks = 1 << 30;
+
 // True for a name that a layout can print as a bare word.
 static bool isAxisName(StringRef name) {
   return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') &&
@@ -54,6 +57,7 @@ LogicalResult MeshOp::verify() {
   if (getAxes().size() != getSizes().size())
     return emitOpError() << "names " << getAxes().size() << " axes but has " << getSizes().size() << " sizes";
   llvm::StringSet<> seen;
+  int64_t ranks = 1;
   for (auto [axis, size] : llvm::zip(getAxes().getAsValueRange<StringAttr>(), getSizes())) {
     if (!isAxisName(axis)) // C1
       return emitOpError() << "axis name \"" << axis << "\" is not a word of letters, digits and '_'";
@@ -61,6 +65,9 @@ LogicalResult MeshOp::verify() {
       return emitOpError() << "axis \"" << axis << "\" appears twice";
     if (size < 1) // C2
       return emitOpError() << "axis \"" << axis << "\" has size " << size << " but 1 is the least";
+    if (size > maxRanks / ranks) // C4
+      return emitOpError() << "has more than " << maxRanks << " ranks";
+    ranks *= size;
   }
   for (Operation *other = (*this)->getPrevNode(); other; other = other->getPrevNode()) // C3
     if (isa<MeshOp>(other)) {
@@ -113,7 +120,7 @@ FailureOr<SmallVector<int64_t>> tgpt::dist::localShape(ArrayRef<int64_t> globalS
     int64_t shards = mesh.sizeOf(axes);
     if (shards == 1)
       continue;
-    if (globalShape[dim] % shards != 0) {
+    if (globalShape[dim] < shards || globalShape[dim] % shards != 0) {
       int64_t below = globalShape[dim] / shards * shards;
       InFlightDiagnostic error = emitError() << "dim " << dim << " is " << globalShape[dim] << " but \""
                                              << llvm::join(axes, "\", \"") << "\" = " << shards

@@ -29,3 +29,8 @@ dist.mesh @mesh_c2_size (dp = 0, tp = 2)
 dist.mesh @mesh (tp = 2)
 // expected-error @+1 {{is the second mesh of the module}}
 dist.mesh @mesh_c3_second (tp = 2)
+
+// -----
+
+// expected-error @+1 {{has more than 1073741824 ranks}}
+dist.mesh @mesh_c4_ranks (dp = 4294967296, pp = 4294967296, tp = 4)

@@ -17,6 +17,13 @@ tgpt.parameter @w : tensor<8x3xf32, #dist.layout<[-, {dp, tp}]>> = #tgpt.init<me
 
 // expected-note @+1 {{mesh declared here}}
 dist.mesh @mesh (dp = 2, tp = 4)
+// expected-error @+1 {{'tgpt.parameter' op @empty dim 0 is 0 but "tp" = 4 does not divide it; nearest legal size is 4}}
+tgpt.parameter @empty : tensor<0x3xf32, #dist.layout<[tp, -]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
+
+// -----
+
+// expected-note @+1 {{mesh declared here}}
+dist.mesh @mesh (dp = 2, tp = 4)
 // expected-error @+1 {{'func.func' op @tokens argument 0 dim 0 is 3 but "dp" = 2 does not divide it; nearest legal size is 2}}
 func.func @tokens(%x: tensor<3x8xi32, #dist.layout<[dp, -]>>) {
   return
