@@ -28,8 +28,7 @@ struct ShardingRule {
   /// How partial operands pass through the op.
   enum class Linearity {
     None, ///< operands must not be partial
-    Joint ///< linear in all operands together (add): all partial over the same axes, so is the result;
-          ///< without operands (a fill of 0) the result may be partial over any axes
+    Joint ///< linear in all operands together (add): all partial over the same axes, so is the result
   };
   enum class Reduction { Sum, Max };
 

@@ -1,0 +1,181 @@
+//===- OpFactsTest.cpp - sharding rules and kernel facts of every op ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpProgram.h"
+#include "llvm/ADT/StringExtras.h"
+#include "gtest/gtest.h"
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace tgpt;
+using namespace tgpt::test;
+
+namespace {
+
+std::string textOf(const ShardingRule &rule) {
+  return llvm::join(rule.operands, ",") + "->" + llvm::join(rule.results, ",");
+}
+
+int64_t rankOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank();
+}
+
+TEST(ShardingRuleOfOps, HasALetterForEachDim) {
+  OpProgram program;
+  for (ShardingRuleOpInterface op : program.all<ShardingRuleOpInterface>()) {
+    SCOPED_TRACE(op->getName().getStringRef().str());
+    ShardingRule rule = op.getShardingRule();
+    ASSERT_EQ(rule.operands.size(), op->getNumOperands());
+    ASSERT_EQ(rule.results.size(), op->getNumResults());
+    for (auto [operand, group] : llvm::zip(op->getOperands(), rule.operands))
+      EXPECT_EQ(rankOf(operand), int64_t(group.size()));
+    for (auto [result, group] : llvm::zip(op->getResults(), rule.results))
+      EXPECT_EQ(rankOf(result), int64_t(group.size()));
+    for (char factor : rule.blocked)
+      EXPECT_NE(rule.factors().find(factor), std::string::npos);
+    for (const ShardingRule::Granularity &granularity : rule.granularities)
+      EXPECT_NE(rule.factors().find(granularity.factor), std::string::npos);
+  }
+}
+
+// Dims of one factor have one size, but for heads, which q, k and v count differently.
+TEST(ShardingRuleOfOps, JoinsDimsOfOneSize) {
+  OpProgram program;
+  for (ShardingRuleOpInterface op : program.all<ShardingRuleOpInterface>()) {
+    SCOPED_TRACE(op->getName().getStringRef().str());
+    ShardingRule rule = op.getShardingRule();
+    std::map<char, int64_t> sizes;
+    auto check = [&](Value value, StringRef group) {
+      for (auto [dim, factor] : llvm::enumerate(group)) {
+        int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+        if (rule.unitElements(factor) == 1)
+          EXPECT_EQ(sizes.try_emplace(factor, size).first->second, size) << "factor " << factor;
+        else
+          EXPECT_EQ(size % rule.unitElements(factor, group), 0);
+      }
+    };
+    for (auto [operand, group] : llvm::zip(op->getOperands(), rule.operands))
+      check(operand, group);
+    for (auto [result, group] : llvm::zip(op->getResults(), rule.results))
+      check(result, group);
+  }
+}
+
+struct Rule {
+  const char *mnemonic, *label, *text, *blocked;
+  bool joint;
+};
+
+class RuleTest : public testing::TestWithParam<Rule> {};
+
+TEST_P(RuleTest, IsTheDocumentedOne) {
+  OpProgram program;
+  auto op = cast<ShardingRuleOpInterface>(program.find(GetParam().mnemonic, GetParam().label));
+  ShardingRule rule = op.getShardingRule();
+  EXPECT_EQ(textOf(rule), GetParam().text);
+  EXPECT_EQ(rule.blocked, GetParam().blocked);
+  EXPECT_EQ(rule.linearity == ShardingRule::Linearity::Joint, GetParam().joint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ops, RuleTest,
+    testing::Values(
+        Rule{"embedding", "", "ab,VD->abD", "", false}, Rule{"embedding_grad", "", "ab,abD->VD", "", false},
+        Rule{"linear", "", "abK,NK->abN", "", false}, Rule{"linear", "bias", "abK,NK,N->abN", "K", false},
+        Rule{"linear_dgrad", "", "abN,NK->abK", "", false}, Rule{"linear_wgrad", "", "abN,abK->NK", "", false},
+        Rule{"sum_leading", "", "abc->c", "", true}, Rule{"rms_norm", "", "abD,D->abD,ab", "D", false},
+        Rule{"layer_norm_grad", "", "abD,abD,D,ab,ab->abD,D,D", "D", false}, Rule{"rope", "", "abH->abH", "b", false},
+        Rule{"attention", "", "abH,abH,abH->abH,aHb", "b", false}, Rule{"gelu", "", "abc->abc", "", false},
+        Rule{"add", "broadcast", "abc,bc->abc", "", true}, Rule{"add_n", "", "abc,abc,abc->abc", "", true},
+        Rule{"cast", "", "abc->abc", "", false}, Rule{"cross_entropy", "", "abV,ab->,,ab", "V", false},
+        Rule{"cross_entropy_grad", "", "abV,ab,ab,->abV", "", false}, Rule{"row_max", "", "abV->ab", "", false},
+        Rule{"sum_squares", "", "abc->", "", false}, Rule{"clip_scale", "", ",->,", "", false},
+        Rule{"adamw", "", "abc,abc,abc,abc,,,->abc,abc,abc", "", false}, Rule{"fill", "", "->abc", "", false}),
+    [](const auto &info) { return std::string(info.param.mnemonic) + "_" + info.param.label; });
+
+TEST(ShardingRuleOfOps, LetsOnlyAZeroStandForAPartialValue) {
+  OpProgram program;
+  auto fill = cast<FillOp>(program.find("fill"));
+  EXPECT_TRUE(fill.getShardingRule().mayBePartial);
+  fill.setValue(APFloat(1.0));
+  EXPECT_FALSE(fill.getShardingRule().mayBePartial);
+}
+
+TEST(ShardingRule, SaysWhatAResultReduces) {
+  ShardingRule rule = ShardingRule::parse("abV,ab->,,ab");
+  EXPECT_TRUE(rule.isReducedIn('a', rule.results[0]));
+  EXPECT_FALSE(rule.isReducedIn('a', rule.results[2]));
+  EXPECT_TRUE(rule.isReducedIn('V', rule.results[2]));
+  EXPECT_FALSE(rule.isReduction('a'));
+  EXPECT_TRUE(rule.isReduction('V'));
+  // A factor of the result only is no reduction anywhere.
+  EXPECT_FALSE(ShardingRule::parse("ab,abD->VD").isReducedIn('V', ""));
+}
+
+TEST(ShardingRule, CountsWholeHeads) {
+  ShardingRule rule = ShardingRule::parse("abH->abH,aHb").granular('H', 16, "head");
+  EXPECT_EQ(rule.unitElements('H', "abH"), 16);
+  EXPECT_EQ(rule.unitElements('H', "aHb"), 1);
+  EXPECT_EQ(rule.unitElements('a', "abH"), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+TEST(KernelFacts, AnInPlaceOperandHasTheResultsType) {
+  OpProgram program;
+  int inPlace = 0;
+  for (KernelOpInterface op : program.all<KernelOpInterface>())
+    for (OpResult result : op->getResults())
+      if (std::optional<unsigned> operand = op.getInPlaceOperand(result.getResultNumber())) {
+        ASSERT_LT(*operand, op->getNumOperands());
+        EXPECT_EQ(op->getOperand(*operand).getType(), result.getType());
+        ++inPlace;
+      }
+  EXPECT_EQ(inPlace, 1 + 2 + 1 + 1 + 3); // gelu_grad, two adds, add_n, cross_entropy_grad, adamw
+}
+
+TEST(KernelFacts, ParameterGradientsAccumulate) {
+  OpProgram program;
+  std::set<std::pair<std::string, unsigned>> accumulating;
+  for (KernelOpInterface op : program.all<KernelOpInterface>())
+    for (OpResult result : op->getResults())
+      if (op.canAccumulate(result.getResultNumber()))
+        accumulating.emplace(op.getKernelName().str(), result.getResultNumber());
+  std::set<std::pair<std::string, unsigned>> expected = {{"embedding_grad", 0},  {"linear_wgrad", 0},
+                                                         {"sum_leading", 0},     {"rms_norm_grad", 1},
+                                                         {"layer_norm_grad", 1}, {"layer_norm_grad", 2}};
+  EXPECT_EQ(accumulating, expected);
+}
+
+TEST(KernelFacts, VocabularyOffsetsFollowTheVocabulary) {
+  OpProgram program;
+  std::set<std::string> names;
+  for (KernelOpInterface op : program.all<KernelOpInterface>())
+    for (const ShardOffset &offset : op.getShardOffsets()) {
+      Value tensor = offset.isResult ? Value(op->getResult(offset.operand)) : op->getOperand(offset.operand);
+      EXPECT_EQ(cast<RankedTensorType>(tensor.getType()).getDimSize(offset.dim), OpProgram::vocabulary);
+      EXPECT_EQ(offset.attribute, "vocab_offset");
+      names.insert(op.getKernelName().str());
+    }
+  std::set<std::string> expected = {"embedding", "embedding_grad", "cross_entropy_grad", "softmax_sums"};
+  EXPECT_EQ(names, expected);
+}
+
+TEST(KernelFacts, AttributesAreTheOpsOwn) {
+  OpProgram program;
+  NamedAttrList attributes = cast<KernelOpInterface>(program.find("attention", "full")).getKernelAttributes();
+  Builder builder(program.context());
+  EXPECT_EQ(attributes.getAttrs().size(), 3u); // not the label, which is the test's
+  EXPECT_EQ(attributes.get("head_dim"), builder.getI64IntegerAttr(4));
+  EXPECT_EQ(attributes.get("scale"), builder.getF64FloatAttr(0.5));
+  EXPECT_EQ(attributes.get("causal"), builder.getBoolAttr(false));
+}
+
+} // namespace
