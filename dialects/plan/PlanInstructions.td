@@ -54,7 +54,7 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", [DeclareOpInterfaceMethod
     - C2: `dim` comes with all but all_reduce, `concat` with all_to_all; both are in range.
     - C3: the output has the shape that the kind, the dims and the size of the group ask for, and the input's element type.
   }];
-  let arguments = (ins Plan_EnumAttr<Plan_CollectiveKind>:$kind, Plan_BufferType:$input, Plan_BufferType:$output,
+  let arguments = (ins Plan_EnumAttr<Plan_CollectiveKind, "collective_kind">:$kind, Plan_BufferType:$input, Plan_BufferType:$output,
                        FlatSymbolRefAttr:$group, OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat, Plan_CostAttr:$cost);
   let assemblyFormat = [{$kind $input `to` $output `over` $group (`dim` custom<Count>($dim)^)? (`concat` custom<Count>($concat)^)?
     `cost` $cost attr-dict `:` type($input) `to` type($output)}];

@@ -16,7 +16,7 @@ include "mlir/IR/SymbolInterfaces.td"
 
 class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<PlanDialect, mnemonic, traits>;
 
-class Plan_EnumAttr<EnumAttrInfo info> : EnumAttr<PlanDialect, info, "">;
+class Plan_EnumAttr<EnumAttrInfo info, string attrMnemonic> : EnumAttr<PlanDialect, info, attrMnemonic>;
 
 //===----------------------------------------------------------------------===//
 // The program: what all ranks share.
@@ -155,7 +155,7 @@ def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
     - C2: offset, slot bytes and live bytes are all there or none; they are not negative, `live` is at most `holds`.
     - C3: offset and slot bytes are multiples of 64.
   }];
-  let arguments = (ins Plan_EnumAttr<Plan_MemoryKind>:$kind, I64Attr:$slots, OptionalAttr<I64Attr>:$offset_bytes,
+  let arguments = (ins Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$kind, I64Attr:$slots, OptionalAttr<I64Attr>:$offset_bytes,
                        OptionalAttr<I64Attr>:$slot_bytes, OptionalAttr<I64Attr>:$peak_live_bytes);
   let assemblyFormat = [{$kind `slots` custom<Count>($slots) (`at` custom<Count>($offset_bytes)^ `holds` custom<Count>($slot_bytes)
     `live` custom<Count>($peak_live_bytes))? attr-dict}];
@@ -177,7 +177,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::tgpt::planir::StageOp">,
     - C1: the stage has a region of this kind.
     - C2: the offset is a multiple of the element size, and the buffer ends within a slot of its region.
   }];
-  let arguments = (ins StrAttr:$name, Plan_EnumAttr<Plan_MemoryKind>:$region, OptionalAttr<I64Attr>:$offset_bytes);
+  let arguments = (ins StrAttr:$name, Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$region, OptionalAttr<I64Attr>:$offset_bytes);
   let results = (outs Plan_BufferType:$buffer);
   let assemblyFormat = "$name `in` $region (`at` custom<Count>($offset_bytes)^)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
@@ -198,7 +198,7 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::tgpt::planir::StageOp">]
     - C1: the layout has a global shape, and the buffer is the shard it describes.
     - C2: the buffer lies in the region of the role: parameters, gradients (metrics too) or optimizer.
   }];
-  let arguments = (ins Plan_EnumAttr<Plan_VariableRole>:$role, StrAttr:$name, OptionalAttr<StrAttr>:$parameter,
+  let arguments = (ins Plan_EnumAttr<Plan_VariableRole, "variable_role">:$role, StrAttr:$name, OptionalAttr<StrAttr>:$parameter,
                        Plan_BufferType:$buffer, Dist_LayoutAttr:$layout, Plan_InitializerAttr:$init, UnitAttr:$owner);
   let assemblyFormat = [{$role $name (`of` $parameter^)? `in` $buffer `layout` $layout `init` $init (`owner` $owner^)? attr-dict
     `:` type($buffer)}];
@@ -232,7 +232,7 @@ def Plan_SegmentOp : Plan_Op<"segment", [HasParent<"::tgpt::planir::StageOp">, S
     Constraints:
     - C1: the body holds instructions only.
   }];
-  let arguments = (ins Plan_EnumAttr<Plan_SegmentKind>:$kind, StrAttr:$name);
+  let arguments = (ins Plan_EnumAttr<Plan_SegmentKind, "segment_kind">:$kind, StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$kind $name attr-dict-with-keyword $body";
   let hasVerifier = 1;

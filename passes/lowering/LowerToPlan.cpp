@@ -188,17 +188,18 @@ LogicalResult ProgramLowering::addStage(int64_t number, GroupTable &groups) {
   auto stage = planir::StageOp::create(atEnd, parts.schedules[number].getLoc(), number, IntegerAttr());
   stage.getBody().emplaceBlock();
   StageLowering lowering(parts, *flow, stage, groups, counts);
+  builder.setInsertionPointToEnd(&stage.getBody().front());
+  addMessages(lowering, number);
   if (failed(lowering.run()))
     return failure();
   flopsPerMicroBatch += lowering.getModelFlops();
-  // Variables and messages follow the buffers, the schedule follows the segments.
+  // Variables follow the buffers, the schedule follows the segments.
   auto segments = stage.getBody().getOps<planir::SegmentOp>();
   if (segments.empty())
     builder.setInsertionPointToEnd(&stage.getBody().front());
   else
     builder.setInsertionPoint(*segments.begin());
   addVariables(lowering, *flow, number);
-  addMessages(lowering, number);
   builder.setInsertionPointToEnd(&stage.getBody().front());
   addSchedule(*flow, number);
   addRegions(stage, parts.schedules[number].getSlots());
