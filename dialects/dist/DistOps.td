@@ -219,6 +219,11 @@ def Dist_SendRecvOp : Dist_Op<"send_recv", [AllTypesMatch<["input", "output"]>,
     segment and a receive at the start of the consuming one.
 
     ```mlir
+    // args: %x: tensor<4x8xf32>
+    %0 = dist.segment forward stage 0 {
+      %h = tgpt.gelu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      dist.yield %h : tensor<4x8xf32>
+    } : tensor<4x8xf32>
     %1 = dist.send_recv %0 from 0 to 1 : tensor<4x8xf32>
     ```
 

@@ -46,7 +46,7 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", [DeclareOpInterfaceMethod
 
     ```mlir
     plan.collective all_reduce_sum %x to %y over @tp cost <flops = 2048, bytes_read = 8192, bytes_written = 8192> : !plan.buffer<4x8x64xf32> to !plan.buffer<4x8x64xf32>
-    plan.collective all_gather %x to %y over @tp dim 1 cost <flops = 0, bytes_read = 4096, bytes_written = 8192> : !plan.buffer<4x4x64xf32> to !plan.buffer<4x8x64xf32>
+    plan.collective all_gather %part to %whole over @tp dim 1 cost <flops = 0, bytes_read = 4096, bytes_written = 8192> : !plan.buffer<4x4x64xf32> to !plan.buffer<4x8x64xf32>
     ```
 
     Constraints:
