@@ -103,7 +103,7 @@ private:
 /// Propagation through one module.
 class Propagator {
 public:
-  Propagator(ModuleOp module, dist::MeshOp mesh) : module(module), mesh(mesh) {}
+  Propagator(ModuleOp module, dist::MeshOp mesh) : module(module), symbols(module), mesh(mesh) {}
 
   LogicalResult run() {
     layOutSymbols();
@@ -119,7 +119,7 @@ public:
 
 private:
   MLIRContext *context() { return module.getContext(); }
-  Operation *lookup(FlatSymbolRefAttr symbol) { return module.lookupSymbol(symbol.getAttr()); }
+  Operation *lookup(FlatSymbolRefAttr symbol) { return symbols.lookup(symbol.getAttr()); }
 
   /// Parameters get the decided layout, their states the same.
   void layOutSymbols() {
@@ -286,6 +286,7 @@ private:
   }
 
   ModuleOp module;
+  SymbolTable symbols; ///< a look-up in the module itself is linear
   dist::MeshOp mesh;
 };
 

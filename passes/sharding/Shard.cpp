@@ -49,9 +49,9 @@ int64_t nearestDivisor(int64_t count, int64_t wanted) {
   }
 }
 
-ParameterOp parameterOf(Value value, ModuleOp module) {
+ParameterOp parameterOf(Value value, const SymbolTable &symbols) {
   auto read = value ? value.getDefiningOp<ReadOp>() : ReadOp();
-  return read ? module.lookupSymbol<ParameterOp>(read.getSymbolAttr().getAttr()) : ParameterOp();
+  return read ? symbols.lookup<ParameterOp>(read.getSymbolAttr().getAttr()) : ParameterOp();
 }
 
 struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
@@ -111,15 +111,16 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
 
   /// Walks the forward, keeping the values whose last dim is sharded.
   LogicalResult shardModel(func::FuncOp model) {
+    SymbolTable symbols(getOperation()); // a look-up in the module itself is linear
     llvm::DenseSet<Value> featureSharded;
     for (Operation &op : llvm::make_early_inc_range(model.getBody().front())) {
       if (isa<BeginBackwardOp>(op))
         break;
       LogicalResult result = success();
       if (auto embedding = dyn_cast<EmbeddingOp>(op))
-        result = shardEmbedding(embedding);
+        result = shardEmbedding(embedding, symbols);
       else if (auto linear = dyn_cast<LinearOp>(op))
-        result = shardLinear(linear, featureSharded);
+        result = shardLinear(linear, symbols, featureSharded);
       else if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op))
         result = followFeatures(ruled, featureSharded);
       if (failed(result))
@@ -131,12 +132,15 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
   LogicalResult checkDivisible(Operation *op, const Twine &what, int64_t count) {
     if (count % tp == 0)
       return success();
-    return op->emitError() << what << " is " << count << ", which tp = " << int64_t(tp) << " does not divide; the nearest legal tp is "
-                           << nearestDivisor(count, tp);
+    InFlightDiagnostic error = op->emitError() << what << " is " << count << ", which tp = " << int64_t(tp)
+                                               << " does not divide; the nearest legal tp is " << nearestDivisor(count, tp);
+    error.attachNote(op->getLoc()) << "with tp = " << int64_t(tp) << " the nearest legal size is "
+                                   << std::max<int64_t>((count + tp / 2) / tp, 1) * tp;
+    return error;
   }
 
-  LogicalResult shardEmbedding(EmbeddingOp op) {
-    ParameterOp table = parameterOf(op.getTable(), getOperation());
+  LogicalResult shardEmbedding(EmbeddingOp op, const SymbolTable &symbols) {
+    ParameterOp table = parameterOf(op.getTable(), symbols);
     if (table && !decisionOf(table)) {
       if (failed(checkDivisible(op, "the vocabulary", op.getTable().getType().getDimSize(0))))
         return failure();
@@ -157,8 +161,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     return dp > 1 ? layout.withDim(0, {"dp"}) : layout;
   }
 
-  LogicalResult shardLinear(LinearOp op, llvm::DenseSet<Value> &featureSharded) {
-    ParameterOp weight = parameterOf(op.getWeight(), getOperation());
+  LogicalResult shardLinear(LinearOp op, const SymbolTable &symbols, llvm::DenseSet<Value> &featureSharded) {
+    ParameterOp weight = parameterOf(op.getWeight(), symbols);
     if (!weight)
       return success();
     if (featureSharded.contains(op.getInput())) {
@@ -175,7 +179,7 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
       return failure();
     if (!decisionOf(weight))
       decide(weight, {{0, "tp"}});
-    if (ParameterOp bias = parameterOf(op.getBias(), getOperation()); bias && !decisionOf(bias))
+    if (ParameterOp bias = parameterOf(op.getBias(), symbols); bias && !decisionOf(bias))
       decide(bias, {{0, "tp"}});
     featureSharded.insert(op.getOutput());
     ++numColumn;

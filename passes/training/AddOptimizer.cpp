@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/training/Passes.h"
+#include "llvm/Support/Format.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_ADDOPTIMIZER
@@ -47,10 +48,11 @@ StateOp declareState(OpBuilder &builder, ParameterOp parameter, StateRole role, 
 
 SmallVector<Trained> declareStates(ModuleOp module) {
   SmallVector<Trained> trained;
+  SymbolTable symbols(module); // a look-up in the module itself is linear
   for (auto gradient : llvm::make_early_inc_range(module.getOps<StateOp>())) {
     if (gradient.getRole() != StateRole::Gradient)
       continue;
-    auto parameter = module.lookupSymbol<ParameterOp>(gradient.getParameterAttr().getAttr());
+    auto parameter = symbols.lookup<ParameterOp>(gradient.getParameterAttr().getAttr());
     OpBuilder builder(gradient->getContext());
     builder.setInsertionPointAfter(gradient);
     Trained entry{parameter, gradient, declareState(builder, parameter, StateRole::Moment1, ".moment1", gradient.getType()),
@@ -68,6 +70,11 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
   void runOnOperation() override {
     if (failed(checkOptions()))
       return signalPassFailure();
+    for (StringRef metric : {"loss_sum", "token_count"})
+      if (!getOperation().lookupSymbol<StateOp>(metric)) {
+        getOperation().emitError() << "no state '@" << metric << "', run tgpt-differentiate first";
+        return signalPassFailure();
+      }
     SmallVector<Trained> trained = declareStates(getOperation());
     if (trained.empty()) {
       getOperation().emitError() << "no gradient states, run tgpt-differentiate first";
@@ -80,7 +87,9 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
     auto check = [&](bool isLegal, StringRef name, double value, StringRef range) -> LogicalResult {
       if (isLegal)
         return success();
-      return getOperation().emitError() << name << " is " << value << ", expected " << range;
+      std::string text;
+      llvm::raw_string_ostream(text) << llvm::format("%g", value);
+      return getOperation().emitError() << name << " is " << text << ", expected " << range;
     };
     return success(succeeded(check(maxGradNorm >= 0, "max-grad-norm", maxGradNorm, "at least 0 (0 does not clip)")) &&
                    succeeded(check(beta1 >= 0 && beta1 < 1, "beta1", beta1, "a value in [0, 1)")) &&
@@ -88,7 +97,6 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
                    succeeded(check(epsilon > 0, "epsilon", epsilon, "a value above 0")) &&
                    succeeded(check(weightDecay >= 0, "weight-decay", weightDecay, "at least 0")));
   }
-
 
   void buildUpdate(ArrayRef<Trained> trained) {
     ModuleOp module = getOperation();
