@@ -56,7 +56,7 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", [DeclareOpInterfaceMethod
   }];
   let arguments = (ins Plan_EnumAttr<Plan_CollectiveKind, "collective_kind">:$kind, Plan_BufferType:$input, Plan_BufferType:$output,
                        FlatSymbolRefAttr:$group, OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat, Plan_CostAttr:$cost);
-  let assemblyFormat = [{$kind $input `to` $output `over` $group (`dim` custom<Count>($dim)^)? (`concat` custom<Count>($concat)^)?
+  let assemblyFormat = [{`` $kind $input `to` $output `over` $group (`dim` custom<Count>($dim)^)? (`concat` custom<Count>($concat)^)?
     `cost` $cost attr-dict `:` type($input) `to` type($output)}];
 }
 

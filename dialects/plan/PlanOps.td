@@ -29,7 +29,7 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove,
     `seed` is that of the first weights, `options` the command line that made it.
 
     ```mlir
-    plan.program @nano mesh (dp = 2, pp = 1, tp = 1) training <sequence_length = 64, samples = 2, micro_batches = 1, vocabulary = 256, parameters = 16384, flops_per_step = 1.000000e+09 : f64, compute = f32> seed 0 options "--dp=2" {
+    plan.program @nano mesh (dp = 2, pp = 1, tp = 1) training <sequence_length = 64, samples = 2, micro_batches = 1, vocabulary = 256, parameters = 16384, flops_per_micro_batch = 1000000, compute = f32> seed 0 options "--dp=2" {
       plan.group @dp over ["dp"]
       plan.stage 0 {
       }
@@ -157,7 +157,7 @@ def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
   }];
   let arguments = (ins Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$kind, I64Attr:$slots, OptionalAttr<I64Attr>:$offset_bytes,
                        OptionalAttr<I64Attr>:$slot_bytes, OptionalAttr<I64Attr>:$peak_live_bytes);
-  let assemblyFormat = [{$kind `slots` custom<Count>($slots) (`at` custom<Count>($offset_bytes)^ `holds` custom<Count>($slot_bytes)
+  let assemblyFormat = [{`` $kind `slots` custom<Count>($slots) (`at` custom<Count>($offset_bytes)^ `holds` custom<Count>($slot_bytes)
     `live` custom<Count>($peak_live_bytes))? attr-dict}];
   let hasVerifier = 1;
 }
@@ -179,7 +179,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::tgpt::planir::StageOp">,
   }];
   let arguments = (ins StrAttr:$name, Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$region, OptionalAttr<I64Attr>:$offset_bytes);
   let results = (outs Plan_BufferType:$buffer);
-  let assemblyFormat = "$name `in` $region (`at` custom<Count>($offset_bytes)^)? attr-dict `:` type($buffer)";
+  let assemblyFormat = "$name `in` `` $region (`at` custom<Count>($offset_bytes)^)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
@@ -200,7 +200,7 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::tgpt::planir::StageOp">]
   }];
   let arguments = (ins Plan_EnumAttr<Plan_VariableRole, "variable_role">:$role, StrAttr:$name, OptionalAttr<StrAttr>:$parameter,
                        Plan_BufferType:$buffer, Dist_LayoutAttr:$layout, Plan_InitializerAttr:$init, UnitAttr:$owner);
-  let assemblyFormat = [{$role $name (`of` $parameter^)? `in` $buffer `layout` $layout `init` $init (`owner` $owner^)? attr-dict
+  let assemblyFormat = [{`` $role $name (`of` $parameter^)? `in` $buffer `layout` $layout `init` $init (`owner` $owner^)? attr-dict
     `:` type($buffer)}];
   let hasVerifier = 1;
 }
@@ -234,7 +234,7 @@ def Plan_SegmentOp : Plan_Op<"segment", [HasParent<"::tgpt::planir::StageOp">, S
   }];
   let arguments = (ins Plan_EnumAttr<Plan_SegmentKind, "segment_kind">:$kind, StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$kind $name attr-dict-with-keyword $body";
+  let assemblyFormat = "`` $kind $name attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 

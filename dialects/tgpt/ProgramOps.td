@@ -91,12 +91,12 @@ def Tgpt_StateOp : Tgpt_Op<"state", [Symbol, DeclareOpInterfaceMethods<SymbolUse
   }];
   let arguments = (ins Tgpt_StateRoleAttr:$role, SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
                        OptionalAttr<FlatSymbolRefAttr>:$parameter, UnitAttr:$transient);
-  let assemblyFormat = "$role $sym_name (`of` $parameter^)? `:` $type attr-dict";
+  let assemblyFormat = "`` $role $sym_name (`of` $parameter^)? `:` $type attr-dict";
   let hasVerifier = 1;
 }
 
 def Tgpt_ReadOp : Tgpt_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    MemoryEffects<[MemRead]>]> {
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>, MemoryEffects<[MemRead]>]> {
   let summary = "take the present value of a parameter or state";
   let description = [{
     In the forward and backward the value is that before the update. Inside
