@@ -34,6 +34,7 @@ def SpecializeBatch : Pass<"tgpt-specialize-batch", "::mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"numTypes", "types-specialized", "Number of value types made static or given another element type">,
+    Statistic<"numKept", "types-kept", "Number of value types that were final already">,
   ];
   let dependentDialects = ["::tgpt::TgptDialect"];
 }
@@ -65,6 +66,7 @@ def UnrollLayers : Pass<"tgpt-unroll-layers", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numLayers", "layers-unrolled", "Number of layers written out">,
     Statistic<"numParameters", "parameters-unrolled", "Number of per-layer parameters created">,
+    Statistic<"numKept", "parameters-kept", "Number of parameters that are not per layer">,
   ];
   let dependentDialects = ["::tgpt::TgptDialect"];
 }

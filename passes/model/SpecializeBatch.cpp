@@ -78,7 +78,7 @@ public:
     return success();
   }
 
-  int64_t changedTypes = 0;
+  int64_t changedTypes = 0, keptTypes = 0;
 
 private:
   LogicalResult set(Value value, bool isStatistic) {
@@ -88,7 +88,7 @@ private:
     RankedTensorType specialized = specialize(type, isStatistic);
     if (!specialized.hasStaticShape())
       return emitError(value.getLoc()) << "only the first dim may be open (`?`), but the type is " << type;
-    changedTypes += specialized != type;
+    ++(specialized != type ? changedTypes : keptTypes);
     value.setType(specialized);
     return success();
   }
@@ -109,7 +109,7 @@ struct SpecializeBatchPass : tgpt::impl::SpecializeBatchBase<SpecializeBatchPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (samples < 1) {
-      module.emitError() << "the micro-batch has " << samples << " samples, expected at least 1";
+      module.emitError() << "the micro-batch has " << int64_t(samples) << " samples, expected at least 1";
       return signalPassFailure();
     }
     Type computeType = parseDtype(&getContext(), dtype);
@@ -121,6 +121,7 @@ struct SpecializeBatchPass : tgpt::impl::SpecializeBatchBase<SpecializeBatchPass
     if (failed(specializer.run(module)))
       return signalPassFailure();
     numTypes += specializer.changedTypes;
+    numKept += specializer.keptTypes;
   }
 };
 

@@ -105,6 +105,7 @@ struct UnrollLayersPass : tgpt::impl::UnrollLayersBase<UnrollLayersPass> {
     if (failed(created))
       return signalPassFailure();
     numParameters += *created;
+    numKept += llvm::range_size(module.getOps<ParameterOp>()) - *created;
     for (auto function : module.getOps<func::FuncOp>())
       if (failed(unrollFunction(function)))
         return signalPassFailure();

@@ -25,7 +25,10 @@ def SplitLoss : Pass<"tgpt-split-loss", "::mlir::ModuleOp"> {
     Only run where the vocabulary is to be sharded: one fused kernel reads the logits
     once, the steps read them twice.
   }];
-  let statistics = [Statistic<"numSplit", "losses-split", "Number of cross-entropies written as steps">];
+  let statistics = [
+    Statistic<"numSplit", "losses-split", "Number of cross-entropies written as steps">,
+    Statistic<"numKept", "backwards-kept", "Number of cross-entropy backwards left as they are: local in any shard">,
+  ];
   let dependentDialects = ["::tgpt::TgptDialect"];
 }
 
@@ -33,8 +36,8 @@ def Shard : Pass<"tgpt-shard", "::mlir::ModuleOp"> {
   let summary = "decide how parameters and inputs are spread over the mesh";
   let description = [{
     Adds the mesh and writes decisions as attributes (`dist.layout`) on parameters,
-    function arguments and, under sequence parallelism, on the embedding; nothing is
-    sharded yet. A parameter that has a decision already keeps it.
+    function arguments and, under sequence parallelism, on the embedding and on the
+    adds of row-parallel biases; nothing is sharded yet. A parameter that has a decision already keeps it.
 
     Linears alternate: one whose input is whole is column-parallel (its output
     features are sharded), one whose input has sharded features is row-parallel.
@@ -90,7 +93,7 @@ def Propagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
     %1 = dist.reshard %y : ... to tensor<2x8x4xf32, #dist.layout<[dp, -, -]>>
     %z = tgpt.add %r, %1 : ...
     ```
-    Fails when an op without sharding rule meets a sharded value.
+    Fails when the module has no mesh or an op has no sharding rule.
   }];
   let statistics = [
     Statistic<"numReshards", "reshards-inserted", "Number of dist.reshard inserted">,

@@ -47,9 +47,12 @@ void split(CrossEntropyOp op) {
 
 struct SplitLossPass : tgpt::impl::SplitLossBase<SplitLossPass> {
   void runOnOperation() override {
-    getOperation().walk([&](CrossEntropyOp op) {
-      split(op);
-      ++numSplit;
+    getOperation().walk([&](Operation *op) {
+      if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
+        split(loss);
+        ++numSplit;
+      }
+      numKept += isa<CrossEntropyGradOp>(op);
     });
   }
 };
