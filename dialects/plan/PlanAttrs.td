@@ -89,15 +89,16 @@ def Plan_InitializerAttr : Plan_Attr<"Initializer", "initializer"> {
 def Plan_TrainingAttr : Plan_Attr<"Training", "training"> {
   let summary = "what a training loop must feed and may report";
   let description = [{
-    `samples` is the micro-batch of one dp rank; `parameters` and `flops_per_step`
-    are those of the whole run, tied weights once.
+    `samples` is the micro-batch of one dp rank and `flops_per_micro_batch` what its
+    matrix products and attention take, forward and backward, over all stages and tp
+    ranks. `parameters` counts those of the model, tied weights once.
 
     ```mlir
-    #plan.training<sequence_length = 64, samples = 2, micro_batches = 4, vocabulary = 256, parameters = 16384, flops_per_step = 1.000000e+09 : f64, compute = f32>
+    #plan.training<sequence_length = 64, samples = 2, micro_batches = 4, vocabulary = 256, parameters = 16384, flops_per_micro_batch = 1000000, compute = f32>
     ```
   }];
   let parameters = (ins "int64_t":$sequence_length, "int64_t":$samples, "int64_t":$micro_batches, "int64_t":$vocabulary,
-                        "int64_t":$parameters, "::mlir::FloatAttr":$flops_per_step, "::mlir::Type":$compute);
+                        "int64_t":$parameters, "int64_t":$flops_per_micro_batch, "::mlir::Type":$compute);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

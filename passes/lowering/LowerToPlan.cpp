@@ -59,7 +59,7 @@ private:
   OpBuilder builder;
   planir::ProgramOp program;
   LoweringCounts counts;
-  double flopsPerMicroBatch = 0;
+  int64_t flopsPerMicroBatch = 0;
   llvm::StringSet<> owned; ///< variables that an earlier stage owns
 };
 
@@ -88,7 +88,7 @@ FailureOr<planir::TrainingAttr> ProgramLowering::trainingFacts() {
   SmallVector<int64_t> global = globalShapeOf(tokens);
   return planir::TrainingAttr::get(builder.getContext(), global.size() > 1 ? global[1] : 1, tokens.getDimSize(0), parts.microBatches(),
                                    vocabularyOf(parts), parameters,
-                                   builder.getF64FloatAttr(flopsPerMicroBatch * static_cast<double>(parts.microBatches())), compute);
+                                   flopsPerMicroBatch, compute);
 }
 
 void ProgramLowering::addChannels() {
@@ -246,6 +246,8 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
       if (&op != program)
         op.erase();
+    for (NamedAttribute attribute : llvm::to_vector(module->getDiscardableAttrs())) // decisions that are carried out
+      module->removeDiscardableAttr(attribute.getName());
     count(lowering.getCounts());
   }
 

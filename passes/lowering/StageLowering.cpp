@@ -233,7 +233,8 @@ CostAttr StageLowering::costWithAccumulation(Operation *op, int64_t accumulated)
   return CostAttr::get(op->getContext(), flops, bytes, cost.getBytesWritten());
 }
 
-/// Local operations times the shards they were cut into: replicas count once.
+/// Local operations times the shards they were cut into within a dp rank's micro-batch:
+/// replicas count once.
 void StageLowering::countModelFlops(KernelOpInterface op) {
   if (segmentKind != planir::SegmentKind::Forward && segmentKind != planir::SegmentKind::Backward)
     return;
@@ -250,7 +251,8 @@ void StageLowering::countModelFlops(KernelOpInterface op) {
   for (Type type : op->getResultTypes())
     addAxes(type);
   dist::MeshOp mesh = parts.mesh;
-  modelFlops += static_cast<double>(costOf(op).getFlops()) * static_cast<double>(mesh.sizeOf(axes.getArrayRef()));
+  axes.remove("dp");
+  modelFlops += costOf(op).getFlops() * mesh.sizeOf(axes.getArrayRef());
 }
 
 //===----------------------------------------------------------------------===//

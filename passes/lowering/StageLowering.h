@@ -49,9 +49,9 @@ public:
   /// Axes over which the variable's addends have been summed in its own buffer.
   llvm::ArrayRef<llvm::StringRef> reducedAxesOf(llvm::StringRef variable) const;
   StageBuffers &getBuffers() { return buffers; }
-  /// Operations of the model's matrix products and attention for one micro-batch, over
-  /// all ranks of the stage.
-  double getModelFlops() const { return modelFlops; }
+  /// Operations of the model's matrix products and attention for one micro-batch of a
+  /// dp rank, over the tp ranks of the stage.
+  int64_t getModelFlops() const { return modelFlops; }
 
 private:
   mlir::LogicalResult lower(const FlowItem &item);
@@ -94,7 +94,7 @@ private:
   llvm::DenseSet<mlir::Operation *> done;          ///< accumulations fused into their producer
   llvm::DenseSet<StageBuffer *> takenByThisKernel; ///< outputs chosen so far
   llvm::StringMap<llvm::SmallVector<llvm::StringRef>> reducedAxes;
-  double modelFlops = 0;
+  int64_t modelFlops = 0;
 };
 
 } // namespace tgpt
