@@ -7,6 +7,7 @@
 
 #include "Compile.h"
 #include "compiler/driver/Phases.h"
+#include "compiler/emit/PlanEmitter.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,6 +16,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
+#include "runtime/plan/CheckPlan.h"
+#include "runtime/plan/Error.h"
+#include "runtime/plan/PlanFile.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
@@ -76,6 +80,23 @@ static LogicalResult writeModule(ModuleOp module, StringRef output) {
   return success();
 }
 
+/// Writes the plan, once it has passed the checks that a runtime makes.
+static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, StringRef output) {
+  EmitOptions options;
+  options.optionsText = request.flags;
+  options.seed = request.options.seed;
+  FailureOr<plan::Plan> plan = emitPlan(module, options);
+  if (failed(plan))
+    return failure();
+  try {
+    runtime::checkPlan(*plan);
+    runtime::savePlan(*plan, output.str());
+  } catch (const runtime::Error &error) {
+    return fail(error.what());
+  }
+  return success();
+}
+
 LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, StringRef output, const CompileRequest &request) {
   if (failed(checkRequest(request, output)))
     return failure();
@@ -92,5 +113,5 @@ LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, Stri
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module || failed(runPhases(*module, request)))
     return failure();
-  return writeModule(*module, output);
+  return output.ends_with(".bin") ? writePlan(*module, request, output) : writeModule(*module, output);
 }
