@@ -121,7 +121,7 @@ std::vector<Grid> grids() {
   all.push_back({4, 1, 1, false, 2});
   all.push_back({4, 1, 2, true, 1});
   all.push_back({1, 4, 1, false, 8});
-  all.push_back({2, 4, 1, true, 2}); // fewer micro-batches than stages
+  all.push_back({2, 4, 1, true, 2});  // fewer micro-batches than stages
   all.push_back({1, 3, 1, false, 4}); // stages of unequal depth
   return all;
 }

@@ -79,7 +79,8 @@ TEST(RepeatabilityTest, SixtyFourRanksTrain) {
 // some roundings of the logits, whose magnitude is below 1: 2^-24 and 2^-9 relative, a few dozen operations deep.
 TEST(RepeatabilityTest, LowPrecisionTracksHighPrecision) {
   std::string grid = "--tp=2 --dp=2 --micro-batches=2 --micro-batch-samples=2 --dtype=";
-  Outcome f64 = train(compile(grid + "f64"), 5), f32 = train(compile(grid + "f32"), 5), bf16 = train(compile(grid + "bf16"), 5);
+  Outcome f64 = train(compile(grid + "f64"), 5), f32 = train(compile(grid + "f32"), 5),
+          bf16 = train(compile(grid + "bf16"), 5);
   for (size_t step = 0; step < f64.losses.size(); ++step) {
     EXPECT_NEAR(f32.losses[step], f64.losses[step], 32 * 0x1p-24 * f64.losses[step]) << "step " << step;
     EXPECT_NEAR(bf16.losses[step], f64.losses[step], 2 * 0x1p-9 * f64.losses[step]) << "step " << step;
