@@ -92,6 +92,10 @@ static LogicalResult verifyLayerIsKnown(ReadOp op, ParameterOp parameter) {
   return diagnostic;
 }
 
+void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getValue(), getSymbol());
+}
+
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *stored = findStored(*this, getSymbolAttr(), getValue().getType(), symbols);
   if (!stored)

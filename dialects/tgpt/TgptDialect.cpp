@@ -70,6 +70,42 @@ void InitAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+// A problem with an attribute that any op may carry.
+static LogicalResult verifyNamed(Operation *op, NamedAttribute attribute, bool isLegal, StringRef expected) {
+  if (isLegal)
+    return success();
+  return op->emitError() << attribute.getName() << " is " << attribute.getValue() << ", expected " << expected;
+}
+
+LogicalResult TgptDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == layerAttributeName) {
+    auto layer = dyn_cast<IntegerAttr>(attribute.getValue());
+    bool isLegal = layer && layer.getType().isInteger(64) && layer.getInt() >= -1;
+    return verifyNamed(op, attribute, isLegal, "an i64 of at least -1");
+  }
+  if (attribute.getName() == phaseAttributeName) {
+    auto phase = dyn_cast<StringAttr>(attribute.getValue());
+    bool isLegal = phase && llvm::is_contained({"begin", "micro_batch", "update"}, phase.getValue());
+    return verifyNamed(op, attribute, isLegal, "\"begin\", \"micro_batch\" or \"update\"");
+  }
+  return success();
+}
+
+static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != "tgpt.name")
+    return success();
+  auto name = dyn_cast<StringAttr>(attribute.getValue());
+  return verifyNamed(op, attribute, name && !name.getValue().empty(), "a string that is not empty");
+}
+
+LogicalResult TgptDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+  return verifyName(op, attribute);
+}
+
+LogicalResult TgptDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned, NamedAttribute attribute) {
+  return verifyName(op, attribute);
+}
+
 void TgptDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -11,6 +11,7 @@ include "dialects/interfaces/OpKnowledge.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -24,9 +25,17 @@ def TgptDialect : Dialect {
 
     Factor letters used below: b batch, s sequence, d model width, k and n input and
     output features, v vocabulary, h query heads, g KV heads, c elements a head.
+
+    Attributes that any op may carry:
+    - `tgpt.layer`: the layer an op belongs to, an i64 of at least -1;
+    - `tgpt.phase` on a function: "begin", "micro_batch" or "update";
+    - `tgpt.name` on a function's argument or result: what a plan calls it, a string.
   }];
   let cppNamespace = "::tgpt";
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 class Tgpt_Op<string mnemonic, list<Trait> traits = []> : Op<TgptDialect, mnemonic, traits>;
@@ -43,8 +52,15 @@ class Tgpt_ComputeOp<string mnemonic, list<Trait> traits = [], list<string> kern
     : Tgpt_Op<mnemonic, !listconcat([Pure,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>,
         DeclareOpInterfaceMethods<CostOpInterface, costMethods>,
-        DeclareOpInterfaceMethods<KernelOpInterface, kernelMethods>], traits)> {
+        DeclareOpInterfaceMethods<KernelOpInterface, kernelMethods>,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>], traits)> {
   let hasVerifier = 1;
+  // Values are printed under the name of what computed them: %linear_3.
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      setName(getOperation()->getResult(0), getOperation()->getName().stripDialect());
+    }
+  }];
 }
 
 // ... and of which the backward can be built.

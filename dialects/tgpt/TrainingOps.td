@@ -222,6 +222,7 @@ def Tgpt_FillOp : Tgpt_TrainingOp<"fill"> {
   }];
   let arguments = (ins F64Attr:$value);
   let results = (outs Tgpt_Tensor:$output);
+  let assemblyFormat = "attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // TGPT_DIALECTS_TGPT_TRAININGOPS_TD

@@ -1,0 +1,44 @@
+// RUN: tgpt-opt %s -split-input-file -verify-diagnostics
+
+// What passes read from any op and function must be what they expect.
+
+func.func @layer_type(%x: tensor<4xf32>) {
+  // expected-error @below {{"tgpt.layer" is "first", expected an i64 of at least -1}}
+  %0 = tgpt.gelu %x {tgpt.layer = "first"} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_width(%x: tensor<4xf32>) {
+  // expected-error @below {{"tgpt.layer" is 1 : i32, expected an i64 of at least -1}}
+  %0 = tgpt.gelu %x {tgpt.layer = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_range(%x: tensor<4xf32>) {
+  // expected-error @below {{"tgpt.layer" is -2 : i64, expected an i64 of at least -1}}
+  %0 = tgpt.gelu %x {tgpt.layer = -2 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{"tgpt.phase" is "end", expected "begin", "micro_batch" or "update"}}
+func.func @phase() attributes {tgpt.phase = "end"} {
+  return
+}
+
+// -----
+
+// expected-error @below {{"tgpt.name" is "", expected a string that is not empty}}
+func.func @argument_name(%x: tensor<4xf32> {tgpt.name = ""}) {
+  return
+}
+
+// -----
+
+// expected-error @below {{"tgpt.name" is 3 : i64, expected a string that is not empty}}
+func.func private @result_name() -> (tensor<4xf32> {tgpt.name = 3 : i64})
