@@ -67,8 +67,11 @@ StageSet StateFunctionSplit::validOfTensors(Operation *op) const {
 }
 
 // Where all of an op's inputs are; where they are nowhere together, its tensors decide.
+// A tensor can be made wherever its tensors are: the scalars it takes can be shared.
 StageSet StateFunctionSplit::findValid(Operation *op) const {
   StageSet tensors = validOfTensors(op), valid = tensors;
+  if (!llvm::all_of(op->getResultTypes(), isScalar))
+    return tensors;
   for (Value operand : op->getOperands())
     valid &= validOf(operand);
   return valid.any() ? valid : tensors;
