@@ -37,7 +37,8 @@ def Shard : Pass<"tgpt-shard", "::mlir::ModuleOp"> {
   let description = [{
     Adds the mesh and writes decisions as attributes (`dist.layout`) on parameters,
     function arguments and, under sequence parallelism, on the embedding and on the
-    adds of row-parallel biases; nothing is sharded yet. A parameter that has a decision already keeps it.
+    row-parallel linears that lost a bias; nothing is sharded yet. A parameter that has
+    a decision already keeps it.
 
     Linears alternate: one whose input is whole is column-parallel (its output
     features are sharded), one whose input has sharded features is row-parallel.

@@ -25,14 +25,14 @@ func.func @two_layers(%tokens: tensor<4x6xi32>) -> tensor<4x6x8xf32> {
   %table = tgpt.read @embed.weight : tensor<10x8xf32>
   %x = tgpt.embedding %tokens, %table : (tensor<4x6xi32>, tensor<10x8xf32>) -> tensor<4x6x8xf32>
   // CHECK: %[[N0:.+]] = tgpt.read @layers.0.norm.weight {tgpt.layer = 0 : i64}
-  // CHECK: %[[Y0:.+]], %{{.+}} = tgpt.rms_norm %[[X]], %[[N0]] {epsilon = {{.*}}, tgpt.layer = 0 : i64}
+  // CHECK: %[[Y0:.+]]:2 = tgpt.rms_norm %[[X]], %[[N0]] {epsilon = {{.*}}, tgpt.layer = 0 : i64}
   // CHECK: %[[W0:.+]] = tgpt.read @layers.0.up.weight {tgpt.layer = 0 : i64}
-  // CHECK: %[[U0:.+]] = tgpt.linear %[[Y0]], %[[W0]] {tgpt.layer = 0 : i64}
+  // CHECK: %[[U0:.+]] = tgpt.linear %[[Y0]]#0, %[[W0]] {tgpt.layer = 0 : i64}
   // CHECK: %[[R0:.+]] = tgpt.add %[[X]], %[[U0]] {tgpt.layer = 0 : i64}
   // CHECK: %[[N1:.+]] = tgpt.read @layers.1.norm.weight {tgpt.layer = 1 : i64}
-  // CHECK: %[[Y1:.+]], %{{.+}} = tgpt.rms_norm %[[R0]], %[[N1]] {epsilon = {{.*}}, tgpt.layer = 1 : i64}
+  // CHECK: %[[Y1:.+]]:2 = tgpt.rms_norm %[[R0]], %[[N1]] {epsilon = {{.*}}, tgpt.layer = 1 : i64}
   // CHECK: %[[W1:.+]] = tgpt.read @layers.1.up.weight {tgpt.layer = 1 : i64}
-  // CHECK: %[[U1:.+]] = tgpt.linear %[[Y1]], %[[W1]] {tgpt.layer = 1 : i64}
+  // CHECK: %[[U1:.+]] = tgpt.linear %[[Y1]]#0, %[[W1]] {tgpt.layer = 1 : i64}
   // CHECK: %[[R1:.+]] = tgpt.add %[[R0]], %[[U1]] {tgpt.layer = 1 : i64}
   %y = tgpt.repeat 2 (%h = %x) : tensor<4x6x8xf32> {
     %w = tgpt.read @"layers.*.norm.weight" : tensor<8xf32>
@@ -43,8 +43,8 @@ func.func @two_layers(%tokens: tensor<4x6xi32>) -> tensor<4x6x8xf32> {
     tgpt.yield %r : tensor<4x6x8xf32>
   }
   // CHECK: %[[NF:.+]] = tgpt.read @final.weight {tgpt.layer = 2 : i64}
-  // CHECK: %[[F:.+]], %{{.+}} = tgpt.rms_norm %[[R1]], %[[NF]] {epsilon = {{.*}}, tgpt.layer = 2 : i64}
-  // CHECK-NEXT: return %[[F]]
+  // CHECK: %[[F:.+]]:2 = tgpt.rms_norm %[[R1]], %[[NF]] {epsilon = {{.*}}, tgpt.layer = 2 : i64}
+  // CHECK-NEXT: return %[[F]]#0
   %wf = tgpt.read @final.weight : tensor<8xf32>
   %f, %rf = tgpt.rms_norm %y, %wf {epsilon = 1.0e-5 : f64} : (tensor<4x6x8xf32>, tensor<8xf32>) -> (tensor<4x6x8xf32>, tensor<4x6xf32>)
   return %f : tensor<4x6x8xf32>
@@ -57,8 +57,8 @@ tgpt.parameter @shared : tensor<8xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
 // CHECK-LABEL: func.func @one_layer_with_a_shared_parameter
 func.func @one_layer_with_a_shared_parameter(%x: tensor<4x6x8xf32>) -> tensor<4x6x8xf32> {
   // CHECK-NEXT: %[[W:.+]] = tgpt.read @shared {tgpt.layer = -1 : i64}
-  // CHECK-NEXT: %[[N:.+]], %{{.+}} = tgpt.rms_norm %{{.+}}, %[[W]] {epsilon = {{.*}}, tgpt.layer = 0 : i64}
-  // CHECK-NEXT: return %[[N]]
+  // CHECK-NEXT: %[[N:.+]]:2 = tgpt.rms_norm %{{.+}}, %[[W]] {epsilon = {{.*}}, tgpt.layer = 0 : i64}
+  // CHECK-NEXT: return %[[N]]#0
   %w = tgpt.read @shared : tensor<8xf32>
   %y = tgpt.repeat 1 (%h = %x) : tensor<4x6x8xf32> {
     %n, %rstd = tgpt.rms_norm %h, %w {epsilon = 1.0e-5 : f64} : (tensor<4x6x8xf32>, tensor<8xf32>) -> (tensor<4x6x8xf32>, tensor<4x6xf32>)

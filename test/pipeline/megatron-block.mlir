@@ -29,18 +29,18 @@
 // TP: %[[WO:.+]] = tgpt.read @layers.0.attn.o.weight
 // TP: %[[O:.+]] = tgpt.linear %{{.+}}, %[[WO]] {
 // TP: %[[ATTN:.+]] = dist.all_reduce sum %[[O]] over ["tp"] {tgpt.layer = 0 : i64}
-// TP: tgpt.add %[[X]], %[[ATTN]]
+// TP: tgpt.add %[[X]], %[[ATTN]] {
 // TP: %[[WDOWN:.+]] = tgpt.read @layers.0.mlp.down.weight
 // TP: %[[DOWN:.+]] = tgpt.linear %{{.+}}, %[[WDOWN]] {
 // TP: %[[MLP:.+]] = dist.all_reduce sum %[[DOWN]] over ["tp"] {tgpt.layer = 0 : i64}
-// TP: tgpt.add %{{.+}}, %[[MLP]]
+// TP: tgpt.add %{{[^,]+}}, %[[MLP]] {
 
 // The loss of logits sharded over the vocabulary: their maximum, then two sums, each a number a token.
 // TP: %[[MAX:.+]] = tgpt.row_max
 // TP: dist.all_reduce max %[[MAX]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// TP: %[[SUM:.+]], %[[LABEL:.+]] = tgpt.softmax_sums
-// TP: dist.all_reduce sum %[[SUM]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// TP: dist.all_reduce sum %[[LABEL]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
+// TP: %[[SUMS:.+]]:2 = tgpt.softmax_sums
+// TP: dist.all_reduce sum %[[SUMS]]#0 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
+// TP: dist.all_reduce sum %[[SUMS]]#1 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
 
 // TP: tgpt.begin_backward
 // The head is column-parallel: the gradient of its input is a sum over tp.
@@ -51,15 +51,15 @@
 // TP: tgpt.swiglu_grad
 // TP: %[[DUP:.+]] = tgpt.linear_dgrad
 // TP: %[[DGATE:.+]] = tgpt.linear_dgrad
-// TP: %[[DMLP:.+]] = tgpt.add %[[DUP]], %[[DGATE]]
+// TP: %[[DMLP:.+]] = tgpt.add %[[DUP]], %[[DGATE]] {
 // TP: %[[DMLP_FULL:.+]] = dist.all_reduce sum %[[DMLP]] over ["tp"] {tgpt.layer = 0 : i64}
 // TP: tgpt.rms_norm_grad %[[DMLP_FULL]],
 // TP: tgpt.attention_grad
 // TP: %[[DV:.+]] = tgpt.linear_dgrad
 // TP: %[[DK:.+]] = tgpt.linear_dgrad
-// TP: %[[DKV:.+]] = tgpt.add %[[DV]], %[[DK]]
+// TP: %[[DKV:.+]] = tgpt.add %[[DV]], %[[DK]] {
 // TP: %[[DQ:.+]] = tgpt.linear_dgrad
-// TP: %[[DQKV:.+]] = tgpt.add %[[DKV]], %[[DQ]]
+// TP: %[[DQKV:.+]] = tgpt.add %[[DKV]], %[[DQ]] {
 // TP: %[[DQKV_FULL:.+]] = dist.all_reduce sum %[[DQKV]] over ["tp"] {tgpt.layer = 0 : i64}
 // TP: tgpt.rms_norm_grad %[[DQKV_FULL]],
 
@@ -81,69 +81,69 @@
 
 // Forward of the block: gather before, reduce_scatter after attention and MLP. q, k and v share
 // their gather, gate and up theirs.
-// SP: %[[N0:.+]], %{{.+}} = tgpt.rms_norm %[[X]],
-// SP: %[[N0_FULL:.+]] = dist.all_gather %[[N0]] dim 1 over ["tp"] {tgpt.layer = 0 : i64} : tensor<1x3x8xf32, {{.*}} to tensor<1x6x8xf32,
+// SP: %[[N0:.+]]:2 = tgpt.rms_norm %[[X]],
+// SP: %[[N0_FULL:.+]] = dist.all_gather %[[N0]]#0 dim 1 over ["tp"] {tgpt.layer = 0 : i64} : tensor<1x3x8xf32, {{.*}} to tensor<1x6x8xf32,
 // SP: tgpt.linear %[[N0_FULL]],
 // SP: tgpt.linear %[[N0_FULL]],
 // SP: tgpt.linear %[[N0_FULL]],
 // SP: %[[WO:.+]] = tgpt.read @layers.0.attn.o.weight
 // SP: %[[O:.+]] = tgpt.linear %{{.+}}, %[[WO]] {
 // SP: %[[ATTN:.+]] = dist.reduce_scatter %[[O]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// SP: tgpt.add %[[X]], %[[ATTN]]
-// SP: %[[N1:.+]], %{{.+}} = tgpt.rms_norm
-// SP: %[[N1_FULL:.+]] = dist.all_gather %[[N1]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
+// SP: tgpt.add %[[X]], %[[ATTN]] {
+// SP: %[[N1:.+]]:2 = tgpt.rms_norm
+// SP: %[[N1_FULL:.+]] = dist.all_gather %[[N1]]#0 dim 1 over ["tp"] {tgpt.layer = 0 : i64}
 // SP: tgpt.linear %[[N1_FULL]],
 // SP: tgpt.linear %[[N1_FULL]],
 // SP: %[[WDOWN:.+]] = tgpt.read @layers.0.mlp.down.weight
 // SP: %[[DOWN:.+]] = tgpt.linear %{{.+}}, %[[WDOWN]] {
 // SP: %[[MLP:.+]] = dist.reduce_scatter %[[DOWN]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// SP: tgpt.add %{{.+}}, %[[MLP]]
+// SP: tgpt.add %{{[^,]+}}, %[[MLP]] {
 
 // The head gathers its input; the loss is as without sequence parallelism.
-// SP: %[[NF:.+]], %{{.+}} = tgpt.rms_norm
-// SP: %[[NF_FULL:.+]] = dist.all_gather %[[NF]] dim 1 over ["tp"] {tgpt.layer = 1 : i64}
+// SP: %[[NF:.+]]:2 = tgpt.rms_norm
+// SP: %[[NF_FULL:.+]] = dist.all_gather %[[NF]]#0 dim 1 over ["tp"] {tgpt.layer = 1 : i64}
 // SP: tgpt.linear %[[NF_FULL]],
 // SP: %[[MAX:.+]] = tgpt.row_max
 // SP: dist.all_reduce max %[[MAX]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// SP: %[[SUM:.+]], %[[LABEL:.+]] = tgpt.softmax_sums
-// SP: dist.all_reduce sum %[[SUM]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// SP: dist.all_reduce sum %[[LABEL]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
+// SP: %[[SUMS:.+]]:2 = tgpt.softmax_sums
+// SP: dist.all_reduce sum %[[SUMS]]#0 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
+// SP: dist.all_reduce sum %[[SUMS]]#1 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
 
 // SP: tgpt.begin_backward
 // Backward of the head: its input gathered anew, the gradient of the input scattered.
 // SP: %[[DHEAD:.+]] = tgpt.linear_dgrad
-// SP: %[[NF_AGAIN:.+]] = dist.all_gather %[[NF]] dim 1 over ["tp"] {tgpt.layer = 1 : i64}
-// SP: tgpt.linear_wgrad %{{.+}}, %[[NF_AGAIN]]
+// SP: %[[NF_AGAIN:.+]] = dist.all_gather %[[NF]]#0 dim 1 over ["tp"] {tgpt.layer = 1 : i64}
+// SP: tgpt.linear_wgrad %{{.+}}, %[[NF_AGAIN]] {
 // SP: %[[DHEAD_PART:.+]] = dist.reduce_scatter %[[DHEAD]] dim 1 over ["tp"] {tgpt.layer = 1 : i64}
-// SP: %[[DY:.+]], %{{.+}} = tgpt.rms_norm_grad %[[DHEAD_PART]],
+// SP: %[[DY:.+]]:2 = tgpt.rms_norm_grad %[[DHEAD_PART]],
 
 // Backward of the block, MLP: gather dy (once for both gradients) and x, scatter dx.
-// SP: %[[DY_FULL:.+]] = dist.all_gather %[[DY]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// SP: tgpt.linear_dgrad %[[DY_FULL]], %[[WDOWN]]
+// SP: %[[DY_FULL:.+]] = dist.all_gather %[[DY]]#0 dim 1 over ["tp"] {tgpt.layer = 0 : i64}
+// SP: tgpt.linear_dgrad %[[DY_FULL]], %[[WDOWN]] {
 // SP: tgpt.linear_wgrad %[[DY_FULL]],
-// SP: %[[N1_AGAIN:.+]] = dist.all_gather %[[N1]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// SP: tgpt.linear_wgrad %{{.+}}, %[[N1_AGAIN]]
+// SP: %[[N1_AGAIN:.+]] = dist.all_gather %[[N1]]#0 dim 1 over ["tp"] {tgpt.layer = 0 : i64}
+// SP: tgpt.linear_wgrad %{{.+}}, %[[N1_AGAIN]] {
 // SP: %[[DMLP:.+]] = tgpt.add
-// SP: tgpt.linear_wgrad %{{.+}}, %[[N1_AGAIN]]
+// SP: tgpt.linear_wgrad %{{.+}}, %[[N1_AGAIN]] {
 // SP: %[[DMLP_PART:.+]] = dist.reduce_scatter %[[DMLP]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
 // SP: tgpt.rms_norm_grad %[[DMLP_PART]],
 // Attention: the same.
 // SP: %[[DM:.+]] = tgpt.add
 // SP: %[[DM_FULL:.+]] = dist.all_gather %[[DM]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// SP: tgpt.linear_dgrad %[[DM_FULL]], %[[WO]]
+// SP: tgpt.linear_dgrad %[[DM_FULL]], %[[WO]] {
 // SP: tgpt.linear_wgrad %[[DM_FULL]],
 // SP: tgpt.attention_grad
-// SP: %[[N0_AGAIN:.+]] = dist.all_gather %[[N0]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// SP: tgpt.linear_wgrad %{{.+}}, %[[N0_AGAIN]]
-// SP: tgpt.linear_wgrad %{{.+}}, %[[N0_AGAIN]]
+// SP: %[[N0_AGAIN:.+]] = dist.all_gather %[[N0]]#0 dim 1 over ["tp"] {tgpt.layer = 0 : i64}
+// SP: tgpt.linear_wgrad %{{.+}}, %[[N0_AGAIN]] {
+// SP: tgpt.linear_wgrad %{{.+}}, %[[N0_AGAIN]] {
 // SP: %[[DQKV:.+]] = tgpt.add
-// SP: tgpt.linear_wgrad %{{.+}}, %[[N0_AGAIN]]
+// SP: tgpt.linear_wgrad %{{.+}}, %[[N0_AGAIN]] {
 // SP: %[[DQKV_PART:.+]] = dist.reduce_scatter %[[DQKV]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
 // SP: tgpt.rms_norm_grad %[[DQKV_PART]],
 
 // Backward of the embedding: every rank needs the gradients of all tokens.
 // SP: %[[DX_FULL:.+]] = dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = -1 : i64}
-// SP: tgpt.embedding_grad %{{.+}}, %[[DX_FULL]]
+// SP: tgpt.embedding_grad %{{.+}}, %[[DX_FULL]] {
 
 // The update: a norm saw the tokens of its rank only, so the gradients of the three norm weights
 // are sums over tp; all others are whole in their shard.
@@ -244,13 +244,13 @@
 // BIAS: dist.all_reduce sum %{{.+}} over ["tp"] {tgpt.layer = -1 : i64}
 // BIAS: %[[WUP:.+]] = tgpt.read @layers.0.mlp.up.weight
 // BIAS: %[[BUP:.+]] = tgpt.read @layers.0.mlp.up.bias {{.*}} tensor<6xf32, #dist.layout<[tp], of = [12]>>
-// BIAS: tgpt.linear %{{.+}}, %[[WUP]], %[[BUP]]
+// BIAS: tgpt.linear %{{.+}}, %[[WUP]], %[[BUP]] {
 // BIAS: %[[WDOWN:.+]] = tgpt.read @layers.0.mlp.down.weight
 // BIAS: %[[BDOWN:.+]] = tgpt.read @layers.0.mlp.down.bias {{.*}} tensor<8xf32, #dist.layout<[-], of = [8]>>
 // BIAS: %[[DOWN:.+]] = tgpt.linear %{{.+}}, %[[WDOWN]] {
 // BIAS: %[[SUM:.+]] = dist.all_reduce sum %[[DOWN]] over ["tp"] {tgpt.layer = 0 : i64}
-// BIAS: %[[BIASED:.+]] = tgpt.add %[[SUM]], %[[BDOWN]]
-// BIAS: tgpt.add %{{.+}}, %[[BIASED]]
+// BIAS: %[[BIASED:.+]] = tgpt.add %[[SUM]], %[[BDOWN]] {
+// BIAS: tgpt.add %{{[^,]+}}, %[[BIASED]] {
 // BIAS: dist.all_reduce max
 // BIAS: dist.all_reduce sum
 // BIAS: dist.all_reduce sum
@@ -273,7 +273,7 @@
 // BIAS-SP: %[[BDOWN:.+]] = tgpt.read @layers.0.mlp.down.bias
 // BIAS-SP: %[[DOWN:.+]] = tgpt.linear
 // BIAS-SP: %[[SUM:.+]] = dist.reduce_scatter %[[DOWN]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// BIAS-SP: tgpt.add %[[SUM]], %[[BDOWN]]
+// BIAS-SP: tgpt.add %[[SUM]], %[[BDOWN]] {
 // BIAS-SP: dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = 1 : i64}
 // BIAS-SP: dist.all_reduce max
 // BIAS-SP: dist.all_reduce sum

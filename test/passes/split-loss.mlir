@@ -1,0 +1,28 @@
+// RUN: tgpt-opt %s --tgpt-split-loss -split-input-file | FileCheck %s
+// RUN: tgpt-opt %s --tgpt-split-loss -split-input-file | tgpt-opt --tgpt-split-loss -split-input-file | FileCheck %s
+
+// Three steps with the loss's layer and location; the backward, which uses the steps' lse, stays one op.
+// CHECK-LABEL: func.func @forward_and_backward
+// CHECK-SAME: (%[[LOGITS:.+]]: tensor<4x6x10xf32>, %[[LABELS:.+]]: tensor<4x6xi32>, %[[D:.+]]: tensor<f32>)
+func.func @forward_and_backward(%logits: tensor<4x6x10xf32>, %labels: tensor<4x6xi32>, %d: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<4x6x10xf32>) {
+  // CHECK-NOT: tgpt.cross_entropy %
+  // CHECK: %[[MAX:.+]] = tgpt.row_max %[[LOGITS]] {tgpt.layer = 3 : i64} : (tensor<4x6x10xf32>) -> tensor<4x6xf32>
+  // CHECK-NEXT: %[[SUMS:.+]]:2 = tgpt.softmax_sums %[[LOGITS]], %[[LABELS]], %[[MAX]] {tgpt.layer = 3 : i64} : {{.*}} -> (tensor<4x6xf32>, tensor<4x6xf32>)
+  // CHECK-NEXT: %[[LOSS:.+]]:3 = tgpt.token_loss %[[LABELS]], %[[MAX]], %[[SUMS]]#0, %[[SUMS]]#1 {tgpt.layer = 3 : i64} : {{.*}} -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  %loss, %count, %lse = tgpt.cross_entropy %logits, %labels {tgpt.layer = 3 : i64} : (tensor<4x6x10xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  // CHECK-NEXT: %[[GRAD:.+]] = tgpt.cross_entropy_grad %[[LOGITS]], %[[LABELS]], %[[LOSS]]#2, %[[D]]
+  %grad = tgpt.cross_entropy_grad %logits, %labels, %lse, %d : (tensor<4x6x10xf32>, tensor<4x6xi32>, tensor<4x6xf32>, tensor<f32>) -> tensor<4x6x10xf32>
+  // CHECK-NEXT: return %[[LOSS]]#0, %[[LOSS]]#1, %[[GRAD]]
+  return %loss, %count, %grad : tensor<f32>, tensor<f32>, tensor<4x6x10xf32>
+}
+
+// -----
+
+// Statistics are in the accumulation dtype whatever the logits are in.
+// CHECK-LABEL: func.func @bf16_logits
+func.func @bf16_logits(%logits: tensor<4x6x10xbf16>, %labels: tensor<4x6xi32>) -> tensor<f32> {
+  // CHECK: tgpt.row_max {{.*}} : (tensor<4x6x10xbf16>) -> tensor<4x6xf32>
+  // CHECK: tgpt.softmax_sums {{.*}} -> (tensor<4x6xf32>, tensor<4x6xf32>)
+  %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : (tensor<4x6x10xbf16>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return %loss : tensor<f32>
+}
