@@ -8,6 +8,7 @@
 #include "Compile.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/emit/PlanEmitter.h"
+#include "compiler/report/MemoryReport.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -94,6 +95,10 @@ static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, S
   } catch (const runtime::Error &error) {
     return fail(error.what());
   }
+  if (request.memoryReport == "text")
+    llvm::outs() << memoryReportText(memoryReportOf(*plan));
+  if (request.memoryReport == "json")
+    llvm::outs() << memoryReportJson(memoryReportOf(*plan));
   return success();
 }
 

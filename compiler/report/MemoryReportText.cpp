@@ -1,0 +1,135 @@
+//===- MemoryReportText.cpp - the memory report for people and programs ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Formats only; what is counted is in MemoryReport.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/report/MemoryReport.h"
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+using namespace tgpt;
+
+std::string tgpt::bytesText(int64_t bytes) {
+  static constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < units.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[32];
+  int digits = unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
+  std::snprintf(text, sizeof text, "%.*f %s", digits, value, units[unit]);
+  return text;
+}
+
+static std::string fixed(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+/// Columns as wide as their widest cell, numbers to the right.
+static std::string alignedTable(const std::vector<std::vector<std::string>> &rows) {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string> &row : rows)
+    for (size_t column = 0; column < row.size(); ++column) {
+      widths.resize(std::max(widths.size(), column + 1));
+      widths[column] = std::max(widths[column], row[column].size());
+    }
+  std::string text;
+  for (const std::vector<std::string> &row : rows) {
+    for (size_t column = 0; column < row.size(); ++column)
+      text += std::string(widths[column] + 2 - row[column].size(), ' ') + row[column];
+    text += "\n";
+  }
+  return text;
+}
+
+/// "stages 1-14: 2N + 4N + 12N with N = 1234 is 21.7 KiB, planned 21.8 KiB (128 B more: metrics and alignment)".
+static std::string ledgerText(const StageMemoryReport &first, const StageMemoryReport &last) {
+  const StateLedger &ledger = first.ledger;
+  auto term = [](int64_t bytes) { return std::to_string(bytes) + "N"; };
+  std::string stages = first.stage == last.stage ? "stage " + std::to_string(first.stage)
+                                                 : "stages " + std::to_string(first.stage) + "-" + std::to_string(last.stage);
+  return "  " + stages + ": " + term(ledger.parameterBytes) + " + " + term(ledger.gradientBytes) + " + " + term(ledger.optimizerBytes) +
+         " with N = " + std::to_string(ledger.parameters) + " is " + bytesText(ledger.bytes()) + ", planned " +
+         bytesText(first.stateBytes()) + " (" + std::to_string(first.stateBytes() - ledger.bytes()) + " B more: metrics and alignment)\n";
+}
+
+/// One line for each run of stages with equal ledgers.
+static std::string ledgersText(const std::vector<StageMemoryReport> &stages) {
+  std::string text;
+  for (size_t first = 0, next; first < stages.size(); first = next) {
+    for (next = first + 1; next < stages.size(); ++next)
+      if (stages[next].ledger != stages[first].ledger || stages[next].stateBytes() != stages[first].stateBytes())
+        break;
+    text += ledgerText(stages[first], stages[next - 1]);
+  }
+  return text;
+}
+
+std::string tgpt::memoryReportText(const MemoryReport &report) {
+  std::string text = "memory of each rank of " + report.model + ", " + report.mesh + "\n";
+  std::vector<std::vector<std::string>> rows = {{"stage", "ranks", "parameters", "gradients", "optimizer", "activations", "= slots x bytes",
+                                                 "scratch", "communication", "total", "live", "total/live"}};
+  const StageMemoryReport *largest = nullptr;
+  for (const StageMemoryReport &stage : report.stages) {
+    rows.push_back({std::to_string(stage.stage), std::to_string(stage.ranks), bytesText(stage.parameters.bytes),
+                    bytesText(stage.gradients.bytes), bytesText(stage.optimizer.bytes), bytesText(stage.activations.bytes),
+                    std::to_string(stage.activationSlots) + " x " + bytesText(stage.activationSlotBytes), bytesText(stage.scratch.bytes),
+                    bytesText(stage.communication.bytes), bytesText(stage.arenaBytes), bytesText(stage.liveBytes()),
+                    fixed(stage.ratio(), 4)});
+    if (!largest || stage.arenaBytes > largest->arenaBytes)
+      largest = &stage;
+  }
+  text += alignedTable(rows);
+  if (!largest)
+    return text;
+  text += "largest: stage " + std::to_string(largest->stage) + " with " + std::to_string(largest->arenaBytes) +
+          " B a rank; one slot holds what a micro-batch in flight keeps for its backward\n";
+  text += "weights, gradients and optimizer state by the closed formula (N: parameters held by the rank):\n";
+  return text + ledgersText(report.stages);
+}
+
+static std::string quoted(const std::string &text) {
+  std::string result = "\"";
+  for (char c : text) {
+    char escaped[8];
+    if (c == '"' || c == '\\')
+      result += std::string("\\") + c;
+    else if (static_cast<unsigned char>(c) < 0x20) {
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
+      result += escaped;
+    } else
+      result += c;
+  }
+  return result + "\"";
+}
+
+std::string tgpt::memoryReportJson(const MemoryReport &report) {
+  std::string text = "{\"model\": " + quoted(report.model) + ", \"mesh\": " + quoted(report.mesh) + ", \"stages\": [";
+  auto category = [](const char *name, const CategoryMemory &memory) {
+    return std::string(", \"") + name + "\": {\"bytes\": " + std::to_string(memory.bytes) +
+           ", \"live_bytes\": " + std::to_string(memory.liveBytes) + "}";
+  };
+  for (const StageMemoryReport &stage : report.stages) {
+    text += &stage == report.stages.data() ? "\n" : ",\n";
+    text += "  {\"stage\": " + std::to_string(stage.stage) + ", \"ranks\": " + std::to_string(stage.ranks) +
+            category("parameters", stage.parameters) + category("gradients", stage.gradients) + category("optimizer", stage.optimizer) +
+            category("activations", stage.activations) + category("scratch", stage.scratch) +
+            category("communication", stage.communication) + ", \"activation_slots\": " + std::to_string(stage.activationSlots) +
+            ", \"activation_slot_bytes\": " + std::to_string(stage.activationSlotBytes) +
+            ", \"arena_bytes\": " + std::to_string(stage.arenaBytes) + ", \"live_bytes\": " + std::to_string(stage.liveBytes()) +
+            ", \"held_parameters\": " + std::to_string(stage.ledger.parameters) +
+            ", \"ledger_state_bytes\": " + std::to_string(stage.ledger.bytes()) + "}";
+  }
+  return text + "\n]}\n";
+}
