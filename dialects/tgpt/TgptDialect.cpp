@@ -80,8 +80,7 @@ static LogicalResult verifyNamed(Operation *op, NamedAttribute attribute, bool i
 LogicalResult TgptDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() == layerAttributeName) {
     auto layer = dyn_cast<IntegerAttr>(attribute.getValue());
-    bool isLegal = layer && layer.getType().isInteger(64) && layer.getInt() >= -1;
-    return verifyNamed(op, attribute, isLegal, "an i64 of at least -1");
+    return verifyNamed(op, attribute, layer && layer.getType().isInteger(64), "an i64");
   }
   if (attribute.getName() == phaseAttributeName) {
     auto phase = dyn_cast<StringAttr>(attribute.getValue());

@@ -27,7 +27,7 @@ def TgptDialect : Dialect {
     output features, v vocabulary, h query heads, g KV heads, c elements a head.
 
     Attributes that any op may carry:
-    - `tgpt.layer`: the layer an op belongs to, an i64 of at least -1;
+    - `tgpt.layer`: the layer an op belongs to, an i64;
     - `tgpt.phase` on a function: "begin", "micro_batch" or "update";
     - `tgpt.name` on a function's argument or result: what a plan calls it, a string.
   }];

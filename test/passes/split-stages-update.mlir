@@ -12,18 +12,18 @@
 // CHECK-NEXT:   %[[NORM:.+]] = dist.all_reduce sum %[[S0]] over ["pp"] :
 // CHECK-NEXT:   %[[NONE:.+]] = tgpt.fill {{.*}}value = 0.000000e+00
 // CHECK-NEXT:   %[[COUNT:.+]] = dist.all_reduce sum %[[NONE]] over ["pp"]
-// CHECK-NEXT:   %[[GRADNORM:.+]], %[[SCALE:.+]] = tgpt.clip_scale %[[NORM]], %[[COUNT]]
+// CHECK-NEXT:   %[[CLIP:.+]]:2 = tgpt.clip_scale %[[NORM]], %[[COUNT]]
 // CHECK-NEXT:   tgpt.read @w0 :
 // CHECK-NEXT:   tgpt.read @w0.moment1
 // CHECK-NEXT:   tgpt.read @w0.moment2
-// CHECK-NEXT:   %[[P0:[^,]+]], %{{.+}} = tgpt.adamw {{.*}}%[[G0]], {{.*}}%[[SCALE]], %[[LR]], %[[STEP]]
-// CHECK-NEXT:   tgpt.write %[[P0]], @w0 :
+// CHECK-NEXT:   %[[P0:.+]]:3 = tgpt.adamw {{.*}}%[[G0]], {{.*}}%[[CLIP]]#1, %[[LR]], %[[STEP]]
+// CHECK-NEXT:   tgpt.write %[[P0]]#0, @w0 :
 // CHECK-NEXT:   tgpt.write {{.*}}, @w0.moment1
 // CHECK-NEXT:   tgpt.write {{.*}}, @w0.moment2
 // CHECK-NEXT:   %[[NOLOSS:.+]] = tgpt.fill
 // CHECK-NEXT:   %[[LOSSSUM:.+]] = dist.all_reduce sum %[[NOLOSS]] over ["pp"]
 // CHECK-NEXT:   %[[LOSS:.+]] = tgpt.divide %[[LOSSSUM]], %[[COUNT]]
-// CHECK-NEXT:   dist.yield %[[LOSS]], %[[GRADNORM]], %[[COUNT]]
+// CHECK-NEXT:   dist.yield %[[LOSS]], %[[CLIP]]#0, %[[COUNT]]
 // CHECK:      dist.segment update stage 1 {
 // CHECK-NEXT:   %[[G1:.+]] = tgpt.read @w1.gradient
 // CHECK-NEXT:   %[[S1:.+]] = tgpt.sum_squares %[[G1]]
@@ -33,9 +33,9 @@
 // CHECK-NEXT:   %[[NORM1:.+]] = dist.all_reduce sum %[[OWN]] over ["pp"]
 // CHECK-NEXT:   %[[COUNTED:.+]] = tgpt.read @token_count
 // CHECK-NEXT:   %[[COUNT1:.+]] = dist.all_reduce sum %[[COUNTED]] over ["pp"]
-// CHECK-NEXT:   %{{.+}}, %[[SCALE1:.+]] = tgpt.clip_scale %[[NORM1]], %[[COUNT1]]
+// CHECK-NEXT:   %[[CLIP1:.+]]:2 = tgpt.clip_scale %[[NORM1]], %[[COUNT1]]
 // CHECK-NEXT:   tgpt.read @w1 :
-// CHECK:        tgpt.adamw {{.*}}%[[G1]], {{.*}}%[[SCALE1]], %[[LR]], %[[STEP]]
+// CHECK:        tgpt.adamw {{.*}}%[[G1]], {{.*}}%[[CLIP1]]#1, %[[LR]], %[[STEP]]
 // CHECK:        %[[LOST:.+]] = tgpt.read @loss_sum
 // CHECK-NEXT:   dist.all_reduce sum %[[LOST]] over ["pp"]
 // CHECK-NEXT: }
