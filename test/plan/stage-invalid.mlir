@@ -1,0 +1,397 @@
+// RUN: tgpt-opt %s -split-input-file -verify-diagnostics
+
+// C1: instructions belong in segments.
+plan.program @stage_c1_other mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region scratch slots 1
+    %x = plan.buffer "x" in scratch : !plan.buffer<4xf32>
+    // expected-error @below {{does not belong in a stage}}
+    plan.input "x" into %x : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C1: one schedule.
+plan.program @stage_c1_schedules mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.schedule []
+    // expected-error @below {{is a second schedule of its stage}}
+    plan.schedule []
+  }
+}
+
+// -----
+
+// C2: a region of each kind.
+plan.program @stage_c2_regions mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region scratch slots 1
+    // expected-error @below {{is a second region of kind 'scratch'}}
+    plan.region scratch slots 1
+  }
+}
+
+// -----
+
+// C2: names tell segments apart.
+plan.program @stage_c2_segments mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment forward "f" {
+    }
+    // expected-error @below {{is a second segment named 'f'}}
+    plan.segment backward "f" {
+    }
+  }
+}
+
+// -----
+
+// C3: an arena has room for all.
+plan.program @stage_c3_open mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 64 {
+    // expected-error @below {{has no offset, but its stage has an arena}}
+    plan.region scratch slots 1
+  }
+}
+
+// -----
+
+// C3: buffers too.
+plan.program @stage_c3_open_buffer mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 64 {
+    plan.region scratch slots 1 at 0 holds 64 live 16
+    // expected-error @below {{'x' has no offset, but its stage has an arena}}
+    %x = plan.buffer "x" in scratch : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C3: regions lie side by side; two slots of activations reach 128.
+plan.program @stage_c3_overlap mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 128 {
+    plan.region activations slots 2 at 0 holds 64 live 16
+    // expected-error @below {{at 64 overlaps the region before it, which ends at 128}}
+    plan.region scratch slots 1 at 64 holds 64 live 16
+  }
+}
+
+// -----
+
+// C3: the arena ends with its last region.
+plan.program @stage_c3_end mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  // expected-error @below {{has an arena of 128 bytes, but its regions end at 64}}
+  plan.stage 0 arena 128 {
+    plan.region scratch slots 1 at 0 holds 64 live 16
+  }
+}
+
+// -----
+
+// C1: only activations are kept for several micro-batches.
+plan.program @region_c1_slots mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{of kind 'scratch' has 2 slots, expected 1}}
+    plan.region scratch slots 2
+  }
+}
+
+// -----
+
+// C1: at least one slot.
+plan.program @region_c1_none mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{of kind 'activations' has 0 slots, expected at least 1}}
+    plan.region activations slots 0
+  }
+}
+
+// -----
+
+// C2: no more can be live than there is.
+plan.program @region_c2_live mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{at 0 holds 64 bytes, 65 of them live}}
+    plan.region scratch slots 1 at 0 holds 64 live 65
+  }
+}
+
+// -----
+
+// C2: all three numbers.
+plan.program @region_c2_some mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{has some of offset, slot bytes and live bytes, expected all or none}}
+    "plan.region"() <{kind = #plan<memory_kind scratch>, slots = 1 : i64, offset_bytes = 0 : i64}> : () -> ()
+  }
+}
+
+// -----
+
+// C3: cache lines.
+plan.program @region_c3_grain mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{at 32 holds 64 bytes, expected multiples of 64}}
+    plan.region scratch slots 1 at 32 holds 64 live 16
+  }
+}
+
+// -----
+
+// C1: a region to lie in.
+plan.program @buffer_c1_region mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{'x' lies in a region of kind 'scratch', which the stage does not have}}
+    %x = plan.buffer "x" in scratch : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C2: aligned.
+plan.program @buffer_c2_alignment mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region scratch slots 1
+    // expected-error @below {{'x' is at 6, expected a multiple of its element's 4 bytes}}
+    %x = plan.buffer "x" in scratch at 6 : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C2: within its region.
+plan.program @buffer_c2_end mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-note @below {{region declared here}}
+    plan.region scratch slots 1 at 0 holds 64 live 16
+    // expected-error @below {{'x' ends at 68, but its region holds 64 bytes}}
+    %x = plan.buffer "x" in scratch at 52 : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// Element types are those that kernels know.
+plan.program @buffer_type mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region scratch slots 1
+    // expected-error @below {{element type is 'f16', expected f64, f32, bf16 or i32}}
+    %x = plan.buffer "x" in scratch : !plan.buffer<4xf16>
+  }
+}
+
+// -----
+
+// C1: a layout that says of which tensor.
+plan.program @variable_c1_global mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region parameters slots 1
+    %w = plan.buffer "w" in parameters : !plan.buffer<4xf32>
+    // expected-error @below {{'w' has a layout of 0 global dims, but its buffer has 1}}
+    plan.variable parameter "w" of "w" in %w layout <[-]> init <value = 0.0 : f64> : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C1: the buffer is the shard.
+plan.program @variable_c1_shard mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region parameters slots 1
+    %w = plan.buffer "w" in parameters : !plan.buffer<4xf32>
+    // expected-error @below {{'w' has global dim 0 of 13 over 3 ranks, but its buffer holds 4}}
+    plan.variable parameter "w" of "w" in %w layout <[tp], of = [13]> init <value = 0.0 : f64> : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C2: each role has its region.
+plan.program @variable_c2_region mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region scratch slots 1
+    %w = plan.buffer "w" in scratch : !plan.buffer<4xf32>
+    // expected-error @below {{'w' lies in region 'scratch', expected 'optimizer' for a moment1}}
+    plan.variable moment1 "w" of "w" in %w layout <[tp], of = [12]> init <value = 0.0 : f64> : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// A random start has a stream.
+plan.program @variable_init mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region parameters slots 1
+    %w = plan.buffer "w" in parameters : !plan.buffer<4xf32>
+    // expected-error @below {{'stddev' and 'key' come together}}
+    plan.variable parameter "w" of "w" in %w layout <[tp], of = [12]> init <value = 0.0 : f64, stddev = 1.0 : f64> : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C1: a channel.
+plan.program @messages_c1_unknown mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 1 depth 1 : !plan.buffer<4xf32>
+  plan.stage 0 {
+  }
+  plan.stage 1 {
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %a = plan.buffer "a" in communication : !plan.buffer<4xf32>
+    // expected-error @below {{channel @d does not exist}}
+    plan.messages @d in %a : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C1: that leads here.
+plan.program @messages_c1_stage mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 1 depth 1 : !plan.buffer<4xf32>
+  plan.stage 0 {
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %a = plan.buffer "a" in communication : !plan.buffer<4xf32>
+    // expected-error @below {{channel @c leads to stage 1, not here}}
+    plan.messages @c in %a : !plan.buffer<4xf32>
+  }
+  plan.stage 1 {
+  }
+}
+
+// -----
+
+// C2: as many as may wait.
+plan.program @messages_c2_depth mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 1 depth 2 : !plan.buffer<4xf32>
+  plan.stage 0 {
+  }
+  plan.stage 1 {
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %a = plan.buffer "a" in communication : !plan.buffer<4xf32>
+    // expected-error @below {{has 1 buffers for a channel of depth 2}}
+    plan.messages @c in %a : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C2: of the type it carries.
+plan.program @messages_c2_type mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 1 depth 1 : !plan.buffer<4xf32>
+  plan.stage 0 {
+  }
+  plan.stage 1 {
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %a = plan.buffer "a" in communication : !plan.buffer<5xf32>
+    // expected-error @below {{has a buffer of type '!plan.buffer<5xf32>' for a channel of '!plan.buffer<4xf32>'}}
+    plan.messages @c in %a : !plan.buffer<5xf32>
+  }
+}
+
+// -----
+
+// C2: in the memory for messages.
+plan.program @messages_c2_region mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 1 depth 1 : !plan.buffer<4xf32>
+  plan.stage 0 {
+  }
+  plan.stage 1 {
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %a = plan.buffer "a" in scratch : !plan.buffer<4xf32>
+    // expected-error @below {{has buffer 'a', which does not lie in the communication region}}
+    plan.messages @c in %a : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// C1: instructions only.
+plan.program @segment_c1_other mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment begin "begin" {
+      // expected-error @below {{is not an instruction of the plan}}
+      dist.mesh @mesh (tp = 2)
+    }
+  }
+}
+
+// -----
+
+// C1: a segment that is there.
+plan.program @schedule_c1_unknown mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.segment begin "begin" {
+    }
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "update", which the stage does not have}}
+    plan.schedule ["update"]
+  }
+}
+
+// -----
+
+// C2: the begin knows no micro-batch.
+plan.program @schedule_c2_once mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.segment begin "begin" {
+    }
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "begin" for a micro-batch, but it runs once a step}}
+    plan.schedule ["begin" 0 in 0]
+  }
+}
+
+// -----
+
+// C2: the forward does.
+plan.program @schedule_c2_none mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.segment begin "begin" {
+    }
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "forward" for micro-batch -1, but the step has 2}}
+    plan.schedule ["forward"]
+  }
+}
+
+// -----
+
+// C2: one of this step.
+plan.program @schedule_c2_range mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.segment begin "begin" {
+    }
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "forward" for micro-batch 2, but the step has 2}}
+    plan.schedule ["forward" 2 in 0]
+  }
+}
+
+// -----
+
+// C2: in a slot that is there.
+plan.program @schedule_c2_slot mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.segment begin "begin" {
+    }
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "forward" in slot 1, but the stage has 1}}
+    plan.schedule ["forward" 0 in 1]
+  }
+}
