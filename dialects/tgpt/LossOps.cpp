@@ -73,7 +73,9 @@ SmallVector<Value> CrossEntropyOp::getSavedForBackward() {
   return {getLogits(), getLabels(), getLse()};
 }
 
-bool CrossEntropyOp::hasAccumulationType(unsigned) { return true; }
+bool CrossEntropyOp::hasAccumulationType(unsigned) {
+  return true;
+}
 
 //===----------------------------------------------------------------------===//
 // cross_entropy_grad
