@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Dist.h"
+#include "dialects/interfaces/AssemblyCount.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/PatternMatch.h"
@@ -13,17 +14,6 @@
 
 using namespace mlir;
 using namespace tgpt::dist;
-
-// A count in an assembly format: a plain integer without type.
-static ParseResult parseCount(OpAsmParser &parser, IntegerAttr &count) {
-  int64_t value = 0;
-  if (parser.parseInteger(value))
-    return failure();
-  count = parser.getBuilder().getI64IntegerAttr(value);
-  return success();
-}
-
-static void printCount(OpAsmPrinter &printer, Operation *, IntegerAttr count) { printer << count.getInt(); }
 
 #include "dialects/dist/DistDialect.cpp.inc"
 #include "dialects/dist/DistEnums.cpp.inc"

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/interfaces/AssemblyCount.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -16,17 +17,6 @@
 
 using namespace mlir;
 using namespace tgpt::planir;
-
-// A count in an assembly format: a plain integer without type.
-static ParseResult parseCount(OpAsmParser &parser, IntegerAttr &count) {
-  int64_t value = 0;
-  if (parser.parseInteger(value))
-    return failure();
-  count = parser.getBuilder().getI64IntegerAttr(value);
-  return success();
-}
-
-static void printCount(OpAsmPrinter &printer, Operation *, IntegerAttr count) { printer << count.getInt(); }
 
 // A mesh: `(dp = 2, tp = 2)`.
 static ParseResult parseMesh(OpAsmParser &parser, ArrayAttr &axes, DenseI64ArrayAttr &sizes) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/interfaces/AssemblyCount.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -12,19 +13,6 @@
 
 using namespace mlir;
 using namespace tgpt;
-
-// A count in an assembly format: a plain integer without type.
-static ParseResult parseCount(OpAsmParser &parser, IntegerAttr &count) {
-  int64_t value = 0;
-  if (parser.parseInteger(value))
-    return failure();
-  count = parser.getBuilder().getI64IntegerAttr(value);
-  return success();
-}
-
-static void printCount(OpAsmPrinter &printer, Operation *, IntegerAttr count) {
-  printer << count.getInt();
-}
 
 #include "dialects/tgpt/TgptDialect.cpp.inc"
 #include "dialects/tgpt/TgptEnums.cpp.inc"
