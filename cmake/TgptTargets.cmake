@@ -7,13 +7,14 @@ function(tgpt_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
 endfunction()
 
-# tgpt_tool(name file.cpp ... DEPENDS lib ...): an executable in build/bin.
+# tgpt_tool(name file.cpp ... DEPENDS lib ...): an executable in build/bin; its sources see TGPT_VERSION.
 # The global property TGPT_PROGRAMS lists all tools and test programs.
 function(tgpt_tool name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY TGPT_PROGRAMS ${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  target_compile_definitions(${name} PRIVATE TGPT_VERSION="${PROJECT_VERSION}")
 endfunction()
 
 # tgpt_unit_test(name file.cpp ... DEPENDS lib ...): a GoogleTest binary, run by ctest.

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <iostream>
+#include <iterator>
 #include <sstream>
 #include <vector>
 
@@ -102,6 +104,8 @@ ModelRecipe tgpt::parseModelRecipe(const std::string &text, const std::string &f
 }
 
 ModelRecipe tgpt::readModelRecipe(const std::filesystem::path &path, const RecipeOverrides &overrides) {
+  if (path == "-")
+    return parseModelRecipe(std::string(std::istreambuf_iterator<char>(std::cin), {}), "<stdin>", overrides);
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     throw RecipeError("no recipe '" + path.string() + "'");

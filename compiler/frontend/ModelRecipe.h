@@ -55,6 +55,7 @@ struct RecipeError : std::runtime_error {
 /// Values given on the command line, by recipe key; they replace those of the file.
 using RecipeOverrides = std::map<std::string, std::string>;
 
+/// Reads a recipe file; "-" is stdin.
 ModelRecipe readModelRecipe(const std::filesystem::path &path, const RecipeOverrides &overrides = {});
 
 /// As above, from text; `fileName` is what errors call it.

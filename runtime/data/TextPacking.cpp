@@ -12,17 +12,34 @@
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <optional>
 #include <sstream>
 
 using namespace tgpt::runtime;
 namespace fs = std::filesystem;
 
-static std::vector<MappedFile> openTexts(const std::vector<fs::path> &paths) {
-  std::vector<MappedFile> texts;
+namespace {
+/// A file, or what stdin had.
+struct Text {
+  std::optional<MappedFile> file;
+  std::string piped;
+
+  std::span<const std::byte> bytes() const { return file ? file->bytes() : std::as_bytes(std::span(piped)); }
+};
+} // namespace
+
+static std::vector<Text> openTexts(const std::vector<fs::path> &paths) {
+  std::vector<Text> texts;
   for (const fs::path &path : paths) {
-    texts.emplace_back(path);
-    if (texts.back().bytes().empty())
-      throw Error("text file '" + path.string() + "' is empty");
+    Text &text = texts.emplace_back();
+    if (path == "-")
+      text.piped.assign(std::istreambuf_iterator<char>(std::cin), {});
+    else
+      text.file.emplace(path);
+    if (text.bytes().empty())
+      throw Error(path == "-" ? "stdin is empty" : "text file '" + path.string() + "' is empty");
   }
   return texts;
 }
@@ -48,16 +65,16 @@ static void appendTokens(AtomicFile &file, std::span<const std::byte> text) {
 }
 
 int64_t tgpt::runtime::packTexts(const std::vector<fs::path> &paths, const fs::path &output) {
-  std::vector<MappedFile> texts = openTexts(paths);
+  std::vector<Text> texts = openTexts(paths);
   int64_t total = 0;
-  for (const MappedFile &text : texts)
+  for (const Text &text : texts)
     total += text.bytes().size();
   if (total > INT32_MAX)
     throw Error("the texts have " + std::to_string(total) + " tokens, a token file holds at most " +
                 std::to_string(INT32_MAX) + ": pack them into several files");
   AtomicFile file(output);
   appendHeader(file, total);
-  for (const MappedFile &text : texts)
+  for (const Text &text : texts)
     appendTokens(file, text.bytes());
   file.commit();
   return total;

@@ -14,8 +14,15 @@ using namespace tgpt::runtime;
 namespace fs = std::filesystem;
 
 static fs::path temporaryFor(const fs::path &path) {
-  if (fs::is_directory(path))
-    throw Error("cannot create '" + path.string() + "': it is a directory");
+  auto refuse = [&](const std::string &why) { throw Error("cannot create '" + path.string() + "': " + why); };
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    refuse("it is a directory");
+  // A rename would put a file in the place of a device or pipe.
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
+    refuse("it is not a regular file");
+  if (path.has_parent_path() && !fs::exists(path.parent_path(), ignored))
+    refuse("No such file or directory");
   fs::path temporary = path;
   temporary += ".tmp-" + std::to_string(::getpid());
   return temporary;

@@ -134,7 +134,7 @@ plan::Plan tgpt::runtime::decodePlan(std::string_view bytes, const std::string &
   if (bytes.empty())
     throw Error(file + " is empty");
   if (bytes.substr(0, magic.size()) != magic.substr(0, bytes.size()))
-    throw Error("'" + source + "' is not a plan file: it does not start with \"TGPTPLAN\"");
+    throw Error("'" + source + "' is not a plan file: it does not start with \"TGPTPLAN\" (tgpt-opt writes plans)");
   if (bytes.size() < headerBytes)
     throw Error(file + " is truncated: it has " + std::to_string(bytes.size()) + " bytes, the header alone has " +
                 std::to_string(headerBytes));
@@ -167,8 +167,10 @@ plan::Plan tgpt::runtime::loadPlan(const std::string &path) {
 void tgpt::runtime::savePlan(const plan::Plan &plan, const std::string &path) {
   std::string bytes = encodePlan(plan);
   struct stat status;
-  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-    throw Error("cannot write plan file '" + path + "': it is a directory");
+  // A rename would put a file in the place of a device or pipe.
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Error("cannot write plan file '" + path + "': it is " +
+                (S_ISDIR(status.st_mode) ? "a directory" : "not a regular file"));
   std::string partial = path + ".partial." + std::to_string(::getpid());
   OpenFile file{::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
   if (file.fd < 0)

@@ -22,6 +22,7 @@
 #include "runtime/training/TrainingLoop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -88,6 +89,8 @@ void Run::execute() {
   checkPlan(loaded); // the job checks the kernels as well
   if (options.planInfo)
     return printPlanSummary(loaded, console.out);
+  options.validate();
+  options.learningRate.validate();
   findStart();
   openData();
   makeJob();
@@ -179,7 +182,8 @@ double Run::measurePeak() {
   double core = measureCoreGemmFlopsPerSecond(kernels, computeType(job->plan()));
   int64_t cores = std::min(job->ranks() * options.threadsPerRank, availableCores());
   if (core > 0)
-    console.out << "GEMM peak: " << shortCount(core) << "flop/s a core, " << cores << " in use\n" << std::flush;
+    console.out << "GEMM peak: " << std::llround(core * 1e-9) << " Gflop/s a core, " << cores << " in use\n"
+                << std::flush;
   return core * static_cast<double>(cores);
 }
 
@@ -235,9 +239,5 @@ void tgpt::runtime::runTraining(const TrainingOptions &options, const Console &c
   TrainingOptions complete = options;
   if (complete.learningRate.decaySteps == 0)
     complete.learningRate.decaySteps = options.steps;
-  if (!options.planInfo) {
-    complete.validate();
-    complete.learningRate.validate();
-  }
   Run(complete, console).execute();
 }

@@ -16,6 +16,7 @@ static constexpr const char *examples = R"(
 Examples:
   tgpt-data corpus.txt -o corpus.bin          pack one text, a token a byte
   tgpt-data part1.txt part2.txt -o corpus.bin pack several, one after the other
+  zcat text.gz | tgpt-data - -o corpus.bin    pack what another program writes
   tgpt-data --info corpus.bin                 say what a token file holds
 
 The output is llm.c's format: 256 int32 of header, then uint16 tokens (ids 0-255).
@@ -26,17 +27,21 @@ Train on it with a model whose vocabulary is 256 or more:
 static int run(int argc, char **argv) {
   CLI::App app("Packs raw text into a token file with the byte tokenizer (vocabulary 256).", "tgpt-data");
   app.footer(examples);
+  app.set_version_flag("--version", "tgpt-data " TGPT_VERSION);
   std::vector<std::filesystem::path> texts;
   std::filesystem::path output, described;
-  CLI::Option *inputs = app.add_option("texts", texts, "text files, packed in the order given")->type_name("FILE");
+  CLI::Option *inputs =
+      app.add_option("texts", texts, "text files, packed in the order given; - is stdin")->type_name("FILE");
   CLI::Option *out =
       app.add_option("-o,--output", output, "token file to write; appears whole or not at all")->type_name("FILE");
   CLI::Option *info = app.add_option("--info", described, "print what this token file holds")->type_name("FILE");
   info->excludes(inputs)->excludes(out);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &help) {
-    return app.exit(help);
+  } catch (const CLI::Success &asked) { // help or version
+    return app.exit(asked);
+  } catch (const CLI::ParseError &error) {
+    throw std::runtime_error(std::string(error.what()) + " (see tgpt-data --help)");
   }
 
   if (*info) {

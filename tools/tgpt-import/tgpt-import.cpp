@@ -13,6 +13,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
@@ -20,7 +21,8 @@
 using namespace llvm;
 
 static cl::OptionCategory category("tgpt-import options");
-static cl::opt<std::string> recipePath(cl::Positional, cl::Required, cl::desc("<recipe.yaml>"), cl::cat(category));
+static cl::opt<std::string> recipePath(cl::Positional, cl::Required, cl::desc("<recipe.yaml, or - for stdin>"),
+                                       cl::cat(category));
 static cl::opt<std::string> outputPath("o", cl::desc("Model file to write; '-' is stdout"), cl::value_desc("file"),
                                        cl::init("-"), cl::cat(category));
 static cl::opt<std::string> sequenceLength("sequence-length", cl::desc("Tokens a sequence, instead of the recipe's"),
@@ -77,12 +79,22 @@ static int run() {
   if (!output)
     return fail(error);
   output->os() << text;
+  output->os().flush();
+  if (std::error_code full = output->os().error()) {
+    output->os().clear_error();
+    return fail("cannot write '" + outputPath + "': " + full.message());
+  }
   output->keep();
   return 0;
 }
 
+static void printVersion(raw_ostream &out) {
+  out << "tgpt-import " TGPT_VERSION ", MLIR " LLVM_VERSION_STRING "\n";
+}
+
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(argc, argv, "Turns the recipe of a GPT into a model file for tgpt-opt.\n");
   try {
     return run();

@@ -20,6 +20,7 @@
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
@@ -44,7 +45,8 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
   if (request.memoryReport != "text" && request.memoryReport != "json" && request.memoryReport != "none")
     return fail("--memory-report is '" + request.memoryReport + "', expected text, json or none");
   if (output.ends_with(".bin") && request.lastPhase != "plan")
-    return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output + "' is a compiled plan; use .mlir or .mlirbc");
+    return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output +
+                "' is a compiled plan; use .mlir or .mlirbc");
   return success();
 }
 
@@ -77,6 +79,11 @@ static LogicalResult writeModule(ModuleOp module, StringRef output) {
     module.print(file->os());
     file->os() << "\n";
   }
+  file->os().flush();
+  if (std::error_code full = file->os().error()) {
+    file->os().clear_error();
+    return fail("cannot write '" + output + "': " + full.message());
+  }
   file->keep();
   return success();
 }
@@ -102,13 +109,18 @@ static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, S
   return success();
 }
 
-LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, StringRef output, const CompileRequest &request) {
+LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, StringRef output,
+                                const CompileRequest &request) {
   if (failed(checkRequest(request, output)))
     return failure();
+  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "(reading the model from the terminal, end it with ctrl-d)\n";
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &error);
   if (!buffer)
     return fail(error);
+  if (buffer->getBuffer().starts_with("TGPTPLAN"))
+    return fail("'" + input + "' is a compiled plan already, expected a model; tgpt-run trains it");
 
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false); // the message names the place; whole modules would drown it

@@ -17,43 +17,59 @@ namespace {
 
 struct Flags {
   cl::OptionCategory category{"Compilation", "Compile a model into a plan (any of these flags starts a compilation)"};
-  cl::opt<int64_t> tp{"tp", cl::desc("Tensor-parallel ranks"), cl::init(1), cl::cat(category)};
-  cl::opt<int64_t> pp{"pp", cl::desc("Pipeline stages"), cl::init(1), cl::cat(category)};
-  cl::opt<int64_t> dp{"dp", cl::desc("Data-parallel ranks"), cl::init(1), cl::cat(category)};
+  cl::opt<int64_t> tp{"tp", cl::desc("Tensor-parallel ranks (default 1)"), cl::value_desc("ranks"), cl::init(1),
+                      cl::cat(category)};
+  cl::opt<int64_t> pp{"pp", cl::desc("Pipeline stages (default 1)"), cl::value_desc("stages"), cl::init(1),
+                      cl::cat(category)};
+  cl::opt<int64_t> dp{"dp", cl::desc("Data-parallel ranks (default 1)"), cl::value_desc("ranks"), cl::init(1),
+                      cl::cat(category)};
   cl::opt<bool> sp{"sp", cl::desc("Sequence parallelism: shard the sequence over tp between tensor-parallel regions"),
                    cl::cat(category)};
-  cl::opt<int64_t> microBatches{"micro-batches", cl::desc("Micro-batches of a step, for each dp rank"), cl::init(1),
-                                cl::cat(category)};
-  cl::opt<int64_t> microBatchSamples{"micro-batch-samples", cl::desc("Samples of a micro-batch, for each dp rank"), cl::init(1),
-                                     cl::cat(category)};
-  cl::opt<std::string> dtype{"dtype", cl::desc("Compute dtype: f64, f32 or bf16 (with f32 master weights)"), cl::init("f32"),
-                             cl::cat(category)};
-  cl::list<int64_t> stages{"stages", cl::desc("Layers of each pipeline stage, for example 9,8,8,7"), cl::CommaSeparated,
-                           cl::cat(category)};
-  cl::opt<double> maxGradNorm{"max-grad-norm", cl::desc("Clip gradients to this global norm (0: no clipping)"), cl::init(1.0),
-                              cl::cat(category)};
-  cl::opt<double> beta1{"beta1", cl::desc("AdamW decay of the first moment"), cl::init(0.9), cl::cat(category)};
-  cl::opt<double> beta2{"beta2", cl::desc("AdamW decay of the second moment"), cl::init(0.95), cl::cat(category)};
-  cl::opt<double> epsilon{"adam-epsilon", cl::desc("AdamW epsilon"), cl::init(1e-8), cl::cat(category)};
-  cl::opt<double> weightDecay{"weight-decay", cl::desc("AdamW decoupled weight decay (norms and biases have none)"), cl::init(0.1),
-                              cl::cat(category)};
-  cl::opt<uint64_t> seed{"seed", cl::desc("Seed of the initial weights"), cl::init(0), cl::cat(category)};
+  cl::opt<int64_t> microBatches{"micro-batches", cl::desc("Micro-batches of a step, for each dp rank (default 1)"),
+                                cl::value_desc("count"), cl::init(1), cl::cat(category)};
+  cl::opt<int64_t> microBatchSamples{"micro-batch-samples",
+                                     cl::desc("Samples of a micro-batch, for each dp rank (default 1)"),
+                                     cl::value_desc("samples"), cl::init(1), cl::cat(category)};
+  cl::opt<std::string> dtype{"dtype", cl::desc("Compute dtype: f64, f32 (default) or bf16 (with f32 master weights)"),
+                             cl::value_desc("dtype"), cl::init("f32"), cl::cat(category)};
+  cl::list<int64_t> stages{"stages",
+                           cl::desc("Layers of each pipeline stage, such as 9,8,8,7 (default: as even as can be)"),
+                           cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
+  cl::opt<double> maxGradNorm{"max-grad-norm",
+                              cl::desc("Clip gradients to this global norm; 0: no clipping (default 1)"),
+                              cl::value_desc("norm"), cl::init(1.0), cl::cat(category)};
+  cl::opt<double> beta1{"beta1", cl::desc("AdamW decay of the first moment (default 0.9)"), cl::init(0.9),
+                        cl::cat(category)};
+  cl::opt<double> beta2{"beta2", cl::desc("AdamW decay of the second moment (default 0.95)"), cl::init(0.95),
+                        cl::cat(category)};
+  cl::opt<double> epsilon{"adam-epsilon", cl::desc("AdamW epsilon (default 1e-8)"), cl::init(1e-8), cl::cat(category)};
+  cl::opt<double> weightDecay{"weight-decay",
+                              cl::desc("AdamW decoupled weight decay, of all but norms and biases (default 0.1)"),
+                              cl::init(0.1), cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::desc("Seed of the initial weights (default 0)"), cl::value_desc("number"),
+                         cl::init(0), cl::cat(category)};
   cl::opt<std::string> compileTo{
-      "compile-to", cl::desc("Stop after a phase: model, training, sharded, partitioned, pipelined or plan"), cl::init("plan"),
-      cl::cat(category)};
-  cl::opt<std::string> memoryReport{"memory-report", cl::desc("Memory-cost report of a plan: text, json or none"), cl::init("text"),
-                                    cl::cat(category)};
+      "compile-to", cl::desc("Stop after a phase: model, training, sharded, partitioned, pipelined or plan (default)"),
+      cl::value_desc("phase"), cl::init("plan"), cl::cat(category)};
+  cl::opt<std::string> memoryReport{"memory-report",
+                                    cl::desc("Memory-cost report of compiled.bin: text (default), json or none"),
+                                    cl::value_desc("form"), cl::init("text"), cl::cat(category)};
 
   std::vector<cl::Option *> all() {
-    return {&tp, &pp, &dp, &sp, &microBatches, &microBatchSamples, &dtype, std::addressof(stages), &maxGradNorm,
-            &beta1, &beta2, &epsilon, &weightDecay, &seed, &compileTo, &memoryReport};
+    return {&tp,           &pp,
+            &dp,           &sp,
+            &microBatches, &microBatchSamples,
+            &dtype,        std::addressof(stages),
+            &maxGradNorm,  &beta1,
+            &beta2,        &epsilon,
+            &weightDecay,  &seed,
+            &compileTo,    &memoryReport};
   }
 };
 
 llvm::ManagedStatic<Flags> flags;
 
-template <typename T>
-void append(std::string &text, const cl::opt<T> &flag) {
+template <typename T> void append(std::string &text, const cl::opt<T> &flag) {
   if (flag.getNumOccurrences() == 0)
     return;
   llvm::raw_string_ostream stream(text);
@@ -85,7 +101,9 @@ std::string givenFlags() {
 
 } // namespace
 
-void tgpt::registerCompileFlags() { *flags; }
+void tgpt::registerCompileFlags() {
+  *flags;
+}
 
 CompileRequest tgpt::readCompileFlags() {
   CompileRequest request;

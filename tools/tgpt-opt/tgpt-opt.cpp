@@ -18,12 +18,15 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/PassStatistic.h"
 #include "passes/lowering/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/training/Passes.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
 static void registerPasses() {
@@ -39,26 +42,50 @@ static void registerPasses() {
   tgpt::registerMemoryPasses();
 }
 
-static constexpr llvm::StringLiteral help = R"(tgpt compiler
+static constexpr llvm::StringLiteral help = R"(compiles a GPT into a plan for many ranks, or runs single passes on IR
 
-Compile a model for 8 ranks and print its memory-cost report:
+Compile a model for 8 ranks and print the memory that each of them needs:
   tgpt-opt --tp=2 --pp=2 --dp=2 --sp --micro-batches=4 model.mlir -o compiled.bin
 See the program of one rank, collectives included:
   tgpt-opt --tp=2 --compile-to=partitioned model.mlir
+Watch every pass at work:
+  tgpt-opt --tp=2 --mlir-print-ir-after-all model.mlir -o compiled.bin
 Run one pass:
   tgpt-opt --tgpt-unroll-layers model.mlir
+
+A file named *.bin gets the compiled plan, *.mlirbc bytecode, any other name (and stdout) the IR as text.
+Models come from tgpt-import; compiled.bin is trained by tgpt-run.
 )";
+
+/// What libLLVM brings along (code generators, debug info, Polly) is of no use here: only --help-hidden lists it.
+/// Call before the options of tgpt-opt are registered.
+static void hideOptionsOfLLVM() {
+  for (auto &entry : llvm::cl::getRegisteredOptions())
+    if (entry.first != "help" && entry.first != "version")
+      entry.second->setHiddenFlag(llvm::cl::Hidden);
+}
+
+static void printVersion(llvm::raw_ostream &out) {
+  out << "tgpt-opt " TGPT_VERSION ", MLIR " LLVM_VERSION_STRING "\n";
+}
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  hideOptionsOfLLVM();
+  llvm::cl::SetVersionPrinter(printVersion);
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, tgpt::TgptDialect, tgpt::dist::DistDialect, tgpt::planir::PlanDialect>();
   registerPasses();
   tgpt::registerCompileFlags();
+  llvm::cl::opt<bool> printStatistics("tgpt-pass-statistics",
+                                      llvm::cl::desc("Print what each pass did and declined, to stderr"));
 
   auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, help, registry);
   tgpt::CompileRequest request = tgpt::readCompileFlags();
-  if (request.isRequested || llvm::StringRef(output).ends_with(".bin"))
-    return mlir::asMainReturnCode(tgpt::compileFile(registry, input, output, request));
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+  bool isCompilation = request.isRequested || llvm::StringRef(output).ends_with(".bin");
+  mlir::LogicalResult result = isCompilation ? tgpt::compileFile(registry, input, output, request)
+                                             : mlir::MlirOptMain(argc, argv, input, output, registry);
+  if (printStatistics)
+    tgpt::printPassStatistics(llvm::errs());
+  return mlir::asMainReturnCode(result);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/plan/Error.h"
 #include "runtime/training/TrainingRun.h"
 #include "tools/tgpt-run/CommandLine.h"
 
@@ -25,12 +26,15 @@ static void onInterrupt(int signal) {
 
 static int run(int argc, char **argv) {
   CLI::App app("Trains the model of a compiled plan.", "tgpt-run");
+  app.set_version_flag("--version", "tgpt-run " TGPT_VERSION);
   TrainingOptions options;
   tgpt::addOptions(app, options);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &help) {
-    return app.exit(help);
+  } catch (const CLI::Success &asked) { // help or version
+    return app.exit(asked);
+  } catch (const CLI::ParseError &error) {
+    throw Error(std::string(error.what()) + " (see tgpt-run --help)");
   }
   bool terminal = ::isatty(STDOUT_FILENO);
   std::signal(SIGINT, onInterrupt);
@@ -39,6 +43,8 @@ static int run(int argc, char **argv) {
                         .terminal = terminal,
                         .colour = terminal && !std::getenv("NO_COLOR"),
                         .stopRequested = [] { return interrupted != 0; }});
+  if (!std::cout.flush())
+    throw Error("cannot write to stdout");
   return interrupted ? 130 : 0;
 }
 

@@ -41,7 +41,13 @@ TEST(AtomicFile, RefusesADirectoryAndAMissingParent) {
   TemporaryDirectory directory;
   EXPECT_NE(messageOf<Error>([&] { AtomicFile file(directory.getPath()); }).find("it is a directory"),
             std::string::npos);
-  EXPECT_NE(messageOf<Error>([&] { AtomicFile file(directory / "none/a"); }).find("No such file"), std::string::npos);
+  EXPECT_EQ(messageOf<Error>([&] { AtomicFile file(directory / "none/a"); }),
+            "cannot create '" + (directory / "none/a").string() + "': No such file or directory");
+}
+
+TEST(AtomicFile, RefusesToReplaceADevice) {
+  EXPECT_EQ(messageOf<Error>([] { AtomicFile file("/dev/null"); }),
+            "cannot create '/dev/null': it is not a regular file");
 }
 
 TEST(MappedFile, ShowsTheBytes) {
