@@ -233,7 +233,7 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (channelDepth < 1) {
-      module.emitError() << "option 'channel-depth' is " << channelDepth << ", expected at least 1";
+      module.emitError() << "option 'channel-depth' is " << channelDepth.getValue() << ", expected at least 1";
       return signalPassFailure();
     }
     FailureOr<ProgramParts> parts = findProgramParts(module);

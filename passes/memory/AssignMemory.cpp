@@ -181,7 +181,7 @@ struct AssignMemory : tgpt::impl::AssignMemoryBase<AssignMemory> {
 
   void runOnOperation() override {
     if (alignment < 8 || !llvm::isPowerOf2_64(alignment)) {
-      getOperation().emitError() << "option 'alignment' is " << alignment << ", expected a power of two of at least 8";
+      getOperation().emitError() << "option 'alignment' is " << alignment.getValue() << ", expected a power of two of at least 8";
       return signalPassFailure();
     }
     for (auto program : getOperation().getOps<planir::ProgramOp>())

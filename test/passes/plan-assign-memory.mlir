@@ -1,0 +1,82 @@
+// RUN: tgpt-opt %s --plan-assign-memory -split-input-file | FileCheck %s
+// RUN: tgpt-opt %s --plan-assign-memory --plan-assign-memory -split-input-file | FileCheck %s
+// RUN: tgpt-opt %s --plan-assign-memory=alignment=256 -split-input-file | FileCheck %s --check-prefix=WIDE
+// RUN: not tgpt-opt %s --plan-assign-memory=alignment=48 -split-input-file 2>&1 | FileCheck %s --check-prefix=ODD
+// ODD: option 'alignment' is 48, expected a power of two of at least 8
+
+// Scratch that is never live at once shares bytes, and the segments share all of it: %a
+// and %c may, %a and %b (read and written by one kernel) may not. The region holds what
+// is live at the peak: %b and %c in the begin, 100 and 64 bytes.
+// CHECK-LABEL: plan.program @scratch
+// CHECK: plan.stage 0 arena 192 {
+// CHECK-NEXT: plan.region scratch slots 1 at 0 holds 192 live 164
+// CHECK-NEXT: "a" in scratch at [[A:0|128]] :
+// CHECK-NEXT: "b" in scratch at [[B:0|64]] :
+// CHECK-NEXT: "c" in scratch at [[A]] :
+// CHECK-NEXT: "other" in scratch at 0 :
+// WIDE-LABEL: plan.program @scratch
+// WIDE: plan.stage 0 arena 512 {
+// WIDE-NEXT: plan.region scratch slots 1 at 0 holds 512 live 164
+plan.program @scratch mesh (tp = 1) training <sequence_length = 8, samples = 2, micro_batches = 1, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region scratch slots 1
+    %a = plan.buffer "a" in scratch : !plan.buffer<16xf32>
+    %b = plan.buffer "b" in scratch : !plan.buffer<25xf32>
+    %c = plan.buffer "c" in scratch : !plan.buffer<16xf32>
+    %other = plan.buffer "other" in scratch : !plan.buffer<40xf32>
+    plan.segment begin "begin" {
+      plan.kernel "fill"() -> (%a) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%a) -> (%b) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<25xf32>
+      plan.kernel "copy"(%b) -> (%c) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<25xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.segment update "update" {
+      plan.kernel "fill"() -> (%other) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<40xf32>
+    }
+  }
+}
+
+// -----
+
+// Activations live from the forward into the backward, all of them at the turn; each slot
+// has its own. Variables and messages are always live. Regions follow in their order.
+// CHECK-LABEL: plan.program @regions
+// CHECK: plan.stage 0 arena 0
+// CHECK: plan.stage 1 arena 640 {
+// CHECK-NEXT: plan.region parameters slots 1 at 0 holds 128 live 96
+// CHECK-NEXT: plan.region activations slots 2 at 128 holds 128 live 128
+// CHECK-NEXT: plan.region communication slots 1 at 384 holds 128 live 128
+// CHECK-NEXT: plan.region scratch slots 1 at 512 holds 128 live 96
+// CHECK-NEXT: "w" in parameters at 0 :
+// CHECK-NEXT: "v" in parameters at 64 :
+// CHECK-NEXT: "x" in activations at 0 :
+// CHECK-NEXT: "y" in activations at 64 :
+// CHECK-NEXT: "m0" in communication at 0 :
+// CHECK-NEXT: "m1" in communication at 64 :
+plan.program @regions mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 1 depth 2 : !plan.buffer<16xf32>
+  plan.stage 0 {
+  }
+  plan.stage 1 {
+    plan.region parameters slots 1
+    plan.region activations slots 2
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %w = plan.buffer "w" in parameters : !plan.buffer<16xf32>
+    %v = plan.buffer "v" in parameters : !plan.buffer<8xf32>
+    %x = plan.buffer "x" in activations : !plan.buffer<16xf32>
+    %y = plan.buffer "y" in activations : !plan.buffer<16xf32>
+    %m0 = plan.buffer "m0" in communication : !plan.buffer<16xf32>
+    %m1 = plan.buffer "m1" in communication : !plan.buffer<16xf32>
+    %s = plan.buffer "s" in scratch : !plan.buffer<16xf32>
+    %t = plan.buffer "t" in scratch : !plan.buffer<8xf32>
+    plan.messages @c in %m0, %m1 : !plan.buffer<16xf32>, !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.recv @c into %x : !plan.buffer<16xf32>
+      plan.kernel "gelu"(%x) -> (%y) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "gelu_grad"(%y, %x) -> (%s) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>, !plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%s) -> (%t) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<8xf32>
+    }
+  }
+}

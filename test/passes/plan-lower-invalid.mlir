@@ -1,0 +1,100 @@
+// RUN: tgpt-opt %s --plan-lower -split-input-file -verify-diagnostics
+
+// expected-error @below {{has no dist.mesh}}
+module {
+}
+
+// -----
+
+// expected-error @below {{has no function of phase 'micro_batch'}}
+module {
+  dist.mesh @mesh (dp = 1)
+}
+
+// -----
+
+// expected-error @below {{has no schedule for stage 1}}
+module {
+  dist.mesh @mesh (pp = 2)
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 1)
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    // expected-error @below {{is outside of the pipeline's segments; 'dist-split-stages' puts it into one}}
+    %0 = tgpt.gelu %x : (tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 1)
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  // expected-error @below {{argument 0 has no 'tgpt.name'}}
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+      %0 = tgpt.gelu %x : (tensor<4xf32>) -> tensor<4xf32>
+      dist.yield
+    }
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 1)
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+      // expected-error @below {{cannot be executed: it has no kernel and is no collective}}
+      tgpt.begin_backward
+      dist.yield
+    }
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 1)
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+      dist.yield
+    }
+    // expected-error @below {{is a second segment of kind 'forward' of stage 0}}
+    dist.segment forward stage 0 {
+      dist.yield
+    }
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 1)
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
+    return
+  }
+  // expected-error @below {{result 0 has no 'tgpt.name'}}
+  func.func @update() -> tensor<f32> attributes {tgpt.phase = "update"} {
+    %0 = dist.segment update stage 0 {
+      %1 = tgpt.fill {value = 1.0 : f64} : () -> tensor<f32>
+      dist.yield %1 : tensor<f32>
+    } : tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
