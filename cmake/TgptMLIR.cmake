@@ -32,13 +32,21 @@ endfunction()
 
 # tgpt_passes(Name file.cpp ... DEPENDS lib ...): the passes of one phase. The folder has a
 # Passes.td; generates Passes.h.inc with register<Name>Passes(). The library is tgpt_<name>_passes.
+# Statistics count with our class: see passes/PassStatistic.h.
 function(tgpt_passes name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   string(TOLOWER ${name} lower)
   set(LLVM_TARGET_DEFINITIONS Passes.td)
-  mlir_tablegen(Passes.h.inc -gen-pass-decls -name=${name})
+  mlir_tablegen(PassesUpstream.h.inc -gen-pass-decls -name=${name})
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/Passes.h.inc)
+  add_custom_command(OUTPUT ${generated}
+    COMMAND sed "s/::mlir::Pass::Statistic/::tgpt::PassStatistic/"
+      ${CMAKE_CURRENT_BINARY_DIR}/PassesUpstream.h.inc > ${generated}
+    DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/PassesUpstream.h.inc
+    VERBATIM)
+  list(APPEND TABLEGEN_OUTPUT ${generated})
   add_public_tablegen_target(tgpt_${lower}_passes_gen)
   tgpt_mlir_library(tgpt_${lower}_passes ${ARG_UNPARSED_ARGUMENTS}
-    DEPENDS tgpt_dialect dist_dialect ${ARG_DEPENDS}
+    DEPENDS tgpt_dialect dist_dialect tgpt_pass_statistics ${ARG_DEPENDS}
     GENERATED tgpt_${lower}_passes_gen)
 endfunction()

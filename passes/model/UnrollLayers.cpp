@@ -53,7 +53,7 @@ FailureOr<int64_t> unrollParameters(ModuleOp module) {
   int64_t created = 0;
   for (int64_t layer = 0; layer < layers; ++layer)
     for (ParameterOp pattern : patterns) {
-      if (layer >= *pattern.getPerLayer())
+      if (layer >= static_cast<int64_t>(*pattern.getPerLayer()))
         continue;
       std::string name = nameOfLayer(pattern.getSymName(), layer);
       if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
@@ -80,7 +80,7 @@ void unroll(RepeatOp repeat) {
   OpBuilder builder(repeat);
   Block &body = repeat.getBody().front();
   SmallVector<Value> carried(repeat.getInits());
-  for (int64_t layer = 0; layer < repeat.getCount(); ++layer) {
+  for (int64_t layer = 0, layers = repeat.getCount(); layer < layers; ++layer) {
     IRMapping mapping;
     mapping.map(body.getArguments(), carried);
     for (Operation &op : body.without_terminator()) {

@@ -8,6 +8,7 @@
 #define TGPT_PASSES_PIPELINE_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "passes/PassStatistic.h"
 
 namespace tgpt {
 #define GEN_PASS_DECL

@@ -24,7 +24,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/Pass.h"
+#include "passes/PassStatistic.h"
 #include "passes/sharding/ReshardPlan.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -230,7 +230,7 @@ struct Partition : tgpt::impl::PartitionBase<Partition> {
   }
 
   void count(ReshardStep::Kind kind) {
-    std::array<Statistic *, 5> counters = {&numAllReduces, &numReduceScatters, &numAllGathers, &numAllToAlls,
+    std::array<PassStatistic *, 5> counters = {&numAllReduces, &numReduceScatters, &numAllGathers, &numAllToAlls,
                                            &numSlices};
     ++*counters[static_cast<size_t>(kind)];
   }

@@ -168,7 +168,7 @@ struct DifferentiatePass : tgpt::impl::DifferentiateBase<DifferentiatePass> {
   LogicalResult differentiate(Operation *op, ReverseMode &reverse, OpBuilder &builder, LayerListener &listener) {
     bool hasGradient = llvm::any_of(op->getResults(), [&](Value result) { return bool(reverse.of(result)); });
     if (!hasGradient) {
-      ++numSkipped;
+      numSkipped += !isa<ReadOp>(op);
       return success();
     }
     auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
