@@ -17,6 +17,9 @@
 
 using namespace tgpt;
 
+/// Placements spent on improving a packing that is above the bound.
+static constexpr int64_t mostPlacements = 200000;
+
 namespace {
 
 /// Buffers by the positions they cover: a segment tree in which a buffer is listed at
@@ -157,22 +160,48 @@ int64_t tgpt::peakLiveBytes(const std::vector<Lifetime> &buffers, int64_t alignm
   return peak;
 }
 
+/// Places in this order by both gap rules; keeps the result in `best` if it is smaller.
+static bool tryOrder(const std::vector<Lifetime> &buffers, const std::vector<int> &order, int64_t alignment, int64_t positions, Packing &best) {
+  bool isBetter = false;
+  for (GapRule rule : {GapRule::First, GapRule::Best}) {
+    Placement placement(buffers, alignment, positions, rule);
+    for (int buffer : order)
+      placement.place(buffer);
+    Packing packing = placement.take();
+    if (packing.endBytes >= best.endBytes)
+      continue;
+    best = std::move(packing);
+    isBetter = true;
+  }
+  return isBetter;
+}
+
+/// Repairs an order: buffers that stick out above the bound came too late, so they are
+/// placed first, again and again.
+static void promote(const std::vector<Lifetime> &buffers, std::vector<int> order, int64_t alignment, int64_t positions, int64_t bound,
+                    int64_t placements, Packing &best) {
+  for (; placements > 0 && best.endBytes > bound; placements -= static_cast<int64_t>(buffers.size())) {
+    Placement placement(buffers, alignment, positions, GapRule::First);
+    for (int buffer : order)
+      placement.place(buffer);
+    Packing packing = placement.take();
+    std::stable_partition(order.begin(), order.end(), [&](int buffer) { return packing.offsets[buffer] + buffers[buffer].bytes > bound; });
+    if (packing.endBytes < best.endBytes)
+      best = std::move(packing);
+  }
+}
+
 Packing tgpt::packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment) {
   int64_t bound = peakLiveBytes(buffers, alignment), positions = 1;
   Packing best = stack(buffers, alignment);
   for (const Lifetime &buffer : buffers)
     positions = std::max(positions, buffer.last + 1);
+  std::vector<int> bestOrder;
   for (const std::vector<int> &order : ordersOf(buffers))
-    for (GapRule rule : {GapRule::First, GapRule::Best}) {
-      if (roundUp(best.endBytes, alignment) <= bound)
-        break;
-      Placement placement(buffers, alignment, positions, rule);
-      for (int buffer : order)
-        placement.place(buffer);
-      Packing packing = placement.take();
-      if (packing.endBytes < best.endBytes)
-        best = std::move(packing);
-    }
+    if (roundUp(best.endBytes, alignment) > bound && tryOrder(buffers, order, alignment, positions, best))
+      bestOrder = order;
+  if (!bestOrder.empty())
+    promote(buffers, bestOrder, alignment, positions, bound, mostPlacements, best);
   best.peakLiveBytes = peakLiveBytes(buffers);
   return best;
 }

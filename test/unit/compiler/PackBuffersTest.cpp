@@ -1,0 +1,156 @@
+//===- PackBuffersTest.cpp - offsets for buffers with lifetimes ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every packing is checked pair by pair; small ones are compared with the optimum,
+// found by trying all orders.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/memory/PackBuffers.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+using namespace tgpt;
+
+static constexpr int64_t alignment = 64;
+
+static bool liveTogether(const Lifetime &a, const Lifetime &b) { return a.first <= b.last && b.first <= a.last; }
+
+/// Offsets are aligned, end where the packing says, and buffers live together are apart.
+static void expectValid(const std::vector<Lifetime> &buffers, const Packing &packing) {
+  ASSERT_EQ(packing.offsets.size(), buffers.size());
+  int64_t end = 0;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_EQ(packing.offsets[i] % alignment, 0);
+    EXPECT_GE(packing.offsets[i], 0);
+    end = std::max(end, packing.offsets[i] + buffers[i].bytes);
+    for (size_t j = 0; j < i; ++j)
+      if (liveTogether(buffers[i], buffers[j])) {
+        EXPECT_TRUE(packing.offsets[i] >= packing.offsets[j] + buffers[j].bytes ||
+                    packing.offsets[j] >= packing.offsets[i] + buffers[i].bytes)
+            << "buffers " << i << " and " << j << " share bytes";
+      }
+  }
+  EXPECT_EQ(packing.endBytes, end);
+  EXPECT_GE(packing.endBytes, packing.peakLiveBytes);
+}
+
+/// Peak by looking at every position.
+static int64_t slowPeak(const std::vector<Lifetime> &buffers) {
+  int64_t peak = 0;
+  for (const Lifetime &at : buffers) {
+    int64_t live = 0;
+    for (const Lifetime &buffer : buffers)
+      live += buffer.first <= at.first && at.first <= buffer.last ? buffer.bytes : 0;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+/// The smallest end over all orders of placing each buffer as low as it goes. Some order
+/// gives an optimal packing: that of rising offsets in one.
+static int64_t optimalEnd(const std::vector<Lifetime> &buffers) {
+  std::vector<int> order(buffers.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t best = INT64_MAX;
+  do {
+    std::vector<int64_t> offsets(buffers.size(), -1);
+    int64_t end = 0;
+    for (int i : order) {
+      int64_t offset = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t j = 0; j < buffers.size(); ++j)
+          if (offsets[j] >= 0 && liveTogether(buffers[i], buffers[j]) && offset < offsets[j] + buffers[j].bytes &&
+              offsets[j] < offset + buffers[i].bytes) {
+            offset = roundUp(offsets[j] + buffers[j].bytes, alignment);
+            moved = true;
+          }
+      }
+      offsets[i] = offset;
+      end = std::max(end, offset + buffers[i].bytes);
+    }
+    best = std::min(best, end);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+TEST(PackBuffers, NothingTakesNothing) {
+  Packing packing = packBuffers({}, alignment);
+  EXPECT_EQ(packing.endBytes, 0);
+  EXPECT_EQ(packing.peakLiveBytes, 0);
+}
+
+TEST(PackBuffers, BuffersLiveTogetherLieInTheirOrder) {
+  Packing packing = packBuffers({{0, 0, 100}, {0, 0, 64}, {0, 0, 4}}, alignment);
+  EXPECT_EQ(packing.offsets, (std::vector<int64_t>{0, 128, 192}));
+  EXPECT_EQ(packing.endBytes, 196);
+  EXPECT_EQ(packing.peakLiveBytes, 168);
+}
+
+TEST(PackBuffers, BuffersOneAfterTheOtherShareBytes) {
+  std::vector<Lifetime> chain = {{0, 1, 64}, {1, 2, 64}, {2, 3, 64}, {3, 4, 64}};
+  Packing packing = packBuffers(chain, alignment);
+  expectValid(chain, packing);
+  EXPECT_EQ(packing.endBytes, 128); // two neighbours at a time
+}
+
+TEST(PackBuffers, SmallInstancesComeCloseToTheOptimum) {
+  std::mt19937 random(1);
+  double sumOfRatios = 0;
+  constexpr int instances = 200;
+  for (int instance = 0; instance < instances; ++instance) {
+    std::vector<Lifetime> buffers;
+    for (int i = 0; i < 6; ++i) {
+      int64_t first = random() % 8;
+      buffers.push_back({first, first + static_cast<int64_t>(random() % 4), 1 + static_cast<int64_t>(random() % 600)});
+    }
+    Packing packing = packBuffers(buffers, alignment);
+    expectValid(buffers, packing);
+    EXPECT_EQ(packing.peakLiveBytes, slowPeak(buffers));
+    int64_t optimal = optimalEnd(buffers);
+    EXPECT_GE(packing.endBytes, optimal);
+    sumOfRatios += static_cast<double>(packing.endBytes) / static_cast<double>(optimal);
+  }
+  EXPECT_LE(sumOfRatios / instances, 1.02); // the goal for arenas (design.md, section 4)
+}
+
+/// What a backward looks like: results of many sizes, short-lived but for a gradient
+/// that travels on from layer to layer. Layers are alike or each of its own kind.
+static std::vector<Lifetime> backwardOf(int64_t layers, bool areAlike) {
+  std::mt19937 random(2);
+  std::vector<Lifetime> buffers;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    if (areAlike)
+      random.seed(2);
+    int64_t start = layer * 10;
+    buffers.push_back({start, start + 10, 1 << 20});
+    for (int64_t i = 0; i < 9; ++i)
+      buffers.push_back({start + i, start + i + 1 + static_cast<int64_t>(random() % 2), int64_t(1 + random() % 8) << 18});
+  }
+  return buffers;
+}
+
+TEST(PackBuffers, BackwardOfManyLayersIsWithinTwoPercentOfTheLiveBytes) {
+  std::vector<Lifetime> buffers = backwardOf(100, /*areAlike=*/false);
+  Packing packing = packBuffers(buffers, alignment);
+  expectValid(buffers, packing);
+  EXPECT_LE(static_cast<double>(packing.endBytes), 1.02 * static_cast<double>(packing.peakLiveBytes));
+}
+
+TEST(PackBuffers, TwentyThousandBuffersArePacked) {
+  std::vector<Lifetime> buffers = backwardOf(2000, /*areAlike=*/true);
+  Packing packing = packBuffers(buffers, alignment);
+  EXPECT_LE(static_cast<double>(packing.endBytes), 1.02 * static_cast<double>(packing.peakLiveBytes));
+}
+
+TEST(PackBuffers, TheSameInputGivesTheSameOffsets) {
+  std::vector<Lifetime> buffers = backwardOf(20, /*areAlike=*/false);
+  EXPECT_EQ(packBuffers(buffers, alignment).offsets, packBuffers(buffers, alignment).offsets);
+}
