@@ -49,12 +49,21 @@ std::string ProgressLine::format(const StepReport &report) const {
   if (report.flopsShare > 0)
     line += printed("  %.1f%% of GEMM peak", 100 * report.flopsShare);
   if (report.step < lastStep)
-    line += "  " + paint("2", remaining(report.stepSeconds * static_cast<double>(lastStep - report.step)) + " left");
+    line += "  " + paint("2", remaining(secondsLeft(report)) + " left");
   return line;
+}
+
+double ProgressLine::secondsLeft(const StepReport &report) const {
+  double secondsPerStep = timedSteps > 0 ? timedSeconds / static_cast<double>(timedSteps) : report.stepSeconds;
+  return secondsPerStep * static_cast<double>(lastStep - report.step);
 }
 
 void ProgressLine::show(const StepReport &report) {
   bool keep = first || report.step == lastStep || report.step % every == 0;
+  if (!first) {
+    timedSeconds += report.stepSeconds;
+    ++timedSteps;
+  }
   first = false;
   if (terminal)
     out << "\r" << format(report) << "\x1b[K" << (keep ? "\n" : "") << std::flush;

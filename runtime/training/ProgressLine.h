@@ -28,12 +28,15 @@ public:
 
 private:
   std::string format(const StepReport &report) const;
+  double secondsLeft(const StepReport &report) const;
   std::string paint(const char *code, const std::string &text) const;
 
   std::ostream &out;
   bool terminal, colour;
   int64_t every, lastStep;
   bool first = true;
+  int64_t timedSteps = 0; // all but the first, which is slower than the rest
+  double timedSeconds = 0;
 };
 
 /// "950", "12.3k", "4.56M", "1.2G".

@@ -30,6 +30,19 @@ TEST(ProgressLine, SaysWhatMatters) {
                        "2m00s left\n");
 }
 
+TEST(ProgressLine, TheTimeLeftIsByTheMeanOfAllStepsButTheFirst) {
+  std::ostringstream out;
+  ProgressLine progress(out, false, false, 1, 10);
+  double seconds[] = {100, 2, 4};
+  for (int64_t step = 1; step <= 3; ++step) {
+    StepReport report = reportOf(step);
+    report.stepSeconds = seconds[step - 1];
+    out.str("");
+    progress.show(report);
+  }
+  EXPECT_NE(out.str().find("  21s left"), std::string::npos) << out.str();
+}
+
 TEST(ProgressLine, AFileGetsALineEveryFewSteps) {
   std::ostringstream out;
   ProgressLine progress(out, false, false, 4, 10);
