@@ -43,7 +43,8 @@ static void emitTraining(planir::ProgramOp program, plan::Plan &plan) {
   training.set_vocabulary(facts.getVocabulary());
   training.set_model_parameters(facts.getParameters());
   training.set_model_flops_per_step(static_cast<double>(facts.getFlopsPerMicroBatch()) *
-                                    static_cast<double>(facts.getMicroBatches()) * static_cast<double>(program.sizeOf("dp")));
+                                    static_cast<double>(facts.getMicroBatches()) *
+                                    static_cast<double>(program.sizeOf("dp")));
   training.set_compute_dtype(dtypeOf(facts.getCompute()));
 }
 

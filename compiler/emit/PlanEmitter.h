@@ -18,9 +18,9 @@ namespace tgpt {
 /// What the program itself does not know.
 struct EmitOptions {
   std::string producer = "tgpt-opt 0.1";
-  std::string modelName;              ///< empty: the program's name
-  std::string optionsText;            ///< empty: the program's options
-  std::optional<uint64_t> seed;       ///< absent: the program's seed
+  std::string modelName;        ///< empty: the program's name
+  std::string optionsText;      ///< empty: the program's options
+  std::optional<uint64_t> seed; ///< absent: the program's seed
 };
 
 /// The program as a plan, field by field. Fails with a message when memory has not

@@ -264,7 +264,8 @@ void StageEmitter::emitCollective(planir::CollectiveOp op, plan::Instruction &in
   }
   if (op.getKind() == planir::CollectiveKind::AllReduceMax)
     instruction.set_opcode("max");
-  else if (op.getKind() == planir::CollectiveKind::AllReduceSum || op.getKind() == planir::CollectiveKind::ReduceScatter)
+  else if (op.getKind() == planir::CollectiveKind::AllReduceSum ||
+           op.getKind() == planir::CollectiveKind::ReduceScatter)
     instruction.set_opcode("sum");
   instruction.add_inputs(buffers.lookup(op.getInput()));
   instruction.add_outputs(buffers.lookup(op.getOutput()));

@@ -45,7 +45,8 @@ static StateLedger ledgerOf(const plan::StageProgram &stage) {
     switch (variable.role()) {
     case plan::Variable::PARAMETER:
       ledger.parameterBytes = bytes;
-      ledger.parameters += runtime::tensorBytes(buffer.dtype(), buffer.shape()).value_or(0) / std::max<int64_t>(bytes, 1);
+      ledger.parameters +=
+          runtime::tensorBytes(buffer.dtype(), buffer.shape()).value_or(0) / std::max<int64_t>(bytes, 1);
       break;
     case plan::Variable::GRADIENT: ledger.gradientBytes = bytes; break;
     case plan::Variable::MASTER: master = bytes; break;

@@ -28,7 +28,7 @@ struct CategoryMemory {
 /// The closed formula for weights, gradients and optimizer state: so many bytes per
 /// parameter that the rank holds. It knows no alignment and no metrics.
 struct StateLedger {
-  int64_t parameters = 0; ///< elements held by the rank
+  int64_t parameters = 0;                                            ///< elements held by the rank
   int64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0; ///< per element
 
   bool operator==(const StateLedger &) const = default;
@@ -40,15 +40,17 @@ struct StageMemoryReport {
   int64_t stage = 0;
   int64_t ranks = 0;
   CategoryMemory parameters, gradients, optimizer, activations, scratch, communication;
-  int64_t activationSlots = 0;      ///< micro-batches in flight
-  int64_t activationSlotBytes = 0;  ///< of each of them
+  int64_t activationSlots = 0;     ///< micro-batches in flight
+  int64_t activationSlotBytes = 0; ///< of each of them
   int64_t arenaBytes = 0;
   StateLedger ledger;
 
   int64_t liveBytes() const;
   int64_t stateBytes() const { return parameters.bytes + gradients.bytes + optimizer.bytes; }
   /// Arena over live bytes; 1 is perfect.
-  double ratio() const { return liveBytes() == 0 ? 1 : static_cast<double>(arenaBytes) / static_cast<double>(liveBytes()); }
+  double ratio() const {
+    return liveBytes() == 0 ? 1 : static_cast<double>(arenaBytes) / static_cast<double>(liveBytes());
+  }
 };
 
 struct MemoryReport {

@@ -57,11 +57,13 @@ static std::string alignedTable(const std::vector<std::vector<std::string>> &row
 static std::string ledgerText(const StageMemoryReport &first, const StageMemoryReport &last) {
   const StateLedger &ledger = first.ledger;
   auto term = [](int64_t bytes) { return std::to_string(bytes) + "N"; };
-  std::string stages = first.stage == last.stage ? "stage " + std::to_string(first.stage)
-                                                 : "stages " + std::to_string(first.stage) + "-" + std::to_string(last.stage);
-  return "  " + stages + ": " + term(ledger.parameterBytes) + " + " + term(ledger.gradientBytes) + " + " + term(ledger.optimizerBytes) +
-         " with N = " + std::to_string(ledger.parameters) + " is " + bytesText(ledger.bytes()) + ", planned " +
-         bytesText(first.stateBytes()) + " (" + std::to_string(first.stateBytes() - ledger.bytes()) + " B more: metrics and alignment)\n";
+  std::string stages = first.stage == last.stage
+                           ? "stage " + std::to_string(first.stage)
+                           : "stages " + std::to_string(first.stage) + "-" + std::to_string(last.stage);
+  return "  " + stages + ": " + term(ledger.parameterBytes) + " + " + term(ledger.gradientBytes) + " + " +
+         term(ledger.optimizerBytes) + " with N = " + std::to_string(ledger.parameters) + " is " +
+         bytesText(ledger.bytes()) + ", planned " + bytesText(first.stateBytes()) + " (" +
+         std::to_string(first.stateBytes() - ledger.bytes()) + " B more: metrics and alignment)\n";
 }
 
 /// One line for each run of stages with equal ledgers.
@@ -78,15 +80,17 @@ static std::string ledgersText(const std::vector<StageMemoryReport> &stages) {
 
 std::string tgpt::memoryReportText(const MemoryReport &report) {
   std::string text = "memory of each rank of " + report.model + ", " + report.mesh + "\n";
-  std::vector<std::vector<std::string>> rows = {{"stage", "ranks", "parameters", "gradients", "optimizer", "activations", "= slots x bytes",
-                                                 "scratch", "communication", "total", "live", "total/live"}};
+  std::vector<std::vector<std::string>> rows = {{"stage", "ranks", "parameters", "gradients", "optimizer",
+                                                 "activations", "= slots x bytes", "scratch", "communication", "total",
+                                                 "live", "total/live"}};
   const StageMemoryReport *largest = nullptr;
   for (const StageMemoryReport &stage : report.stages) {
     rows.push_back({std::to_string(stage.stage), std::to_string(stage.ranks), bytesText(stage.parameters.bytes),
-                    bytesText(stage.gradients.bytes), bytesText(stage.optimizer.bytes), bytesText(stage.activations.bytes),
-                    std::to_string(stage.activationSlots) + " x " + bytesText(stage.activationSlotBytes), bytesText(stage.scratch.bytes),
-                    bytesText(stage.communication.bytes), bytesText(stage.arenaBytes), bytesText(stage.liveBytes()),
-                    fixed(stage.ratio(), 4)});
+                    bytesText(stage.gradients.bytes), bytesText(stage.optimizer.bytes),
+                    bytesText(stage.activations.bytes),
+                    std::to_string(stage.activationSlots) + " x " + bytesText(stage.activationSlotBytes),
+                    bytesText(stage.scratch.bytes), bytesText(stage.communication.bytes), bytesText(stage.arenaBytes),
+                    bytesText(stage.liveBytes()), fixed(stage.ratio(), 4)});
     if (!largest || stage.arenaBytes > largest->arenaBytes)
       largest = &stage;
   }
@@ -123,11 +127,13 @@ std::string tgpt::memoryReportJson(const MemoryReport &report) {
   for (const StageMemoryReport &stage : report.stages) {
     text += &stage == report.stages.data() ? "\n" : ",\n";
     text += "  {\"stage\": " + std::to_string(stage.stage) + ", \"ranks\": " + std::to_string(stage.ranks) +
-            category("parameters", stage.parameters) + category("gradients", stage.gradients) + category("optimizer", stage.optimizer) +
-            category("activations", stage.activations) + category("scratch", stage.scratch) +
-            category("communication", stage.communication) + ", \"activation_slots\": " + std::to_string(stage.activationSlots) +
+            category("parameters", stage.parameters) + category("gradients", stage.gradients) +
+            category("optimizer", stage.optimizer) + category("activations", stage.activations) +
+            category("scratch", stage.scratch) + category("communication", stage.communication) +
+            ", \"activation_slots\": " + std::to_string(stage.activationSlots) +
             ", \"activation_slot_bytes\": " + std::to_string(stage.activationSlotBytes) +
-            ", \"arena_bytes\": " + std::to_string(stage.arenaBytes) + ", \"live_bytes\": " + std::to_string(stage.liveBytes()) +
+            ", \"arena_bytes\": " + std::to_string(stage.arenaBytes) +
+            ", \"live_bytes\": " + std::to_string(stage.liveBytes()) +
             ", \"held_parameters\": " + std::to_string(stage.ledger.parameters) +
             ", \"ledger_state_bytes\": " + std::to_string(stage.ledger.bytes()) + "}";
   }

@@ -103,7 +103,8 @@ void BufferType::print(AsmPrinter &printer) const {
   printer << getElementType() << ">";
 }
 
-LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elementType) {
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                 Type elementType) {
   if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isInteger(32))
     return emitError() << "element type is " << elementType << ", expected f64, f32, bf16 or i32";
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
@@ -135,7 +136,9 @@ int64_t ProgramOp::sizeOf(StringRef axis) {
   return 1;
 }
 
-bool ProgramOp::hasAxis(StringRef axis) { return llvm::is_contained(getAxes().getAsValueRange<StringAttr>(), axis); }
+bool ProgramOp::hasAxis(StringRef axis) {
+  return llvm::is_contained(getAxes().getAsValueRange<StringAttr>(), axis);
+}
 
 int64_t GroupOp::memberCount() {
   auto program = cast<ProgramOp>((*this)->getParentOp());
@@ -162,9 +165,13 @@ ScheduleOp StageOp::getSchedule() {
   return schedules.empty() ? ScheduleOp() : *schedules.begin();
 }
 
-void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getBuffer(), getName()); }
+void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getBuffer(), getName());
+}
 
-StageOp tgpt::planir::stageOf(Operation *op) { return op->getParentOfType<StageOp>(); }
+StageOp tgpt::planir::stageOf(Operation *op) {
+  return op->getParentOfType<StageOp>();
+}
 
 MemoryKind tgpt::planir::regionOf(VariableRole role) {
   switch (role) {

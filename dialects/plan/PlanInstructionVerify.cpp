@@ -38,7 +38,8 @@ FailureOr<SmallVector<int64_t>> tgpt::planir::collectiveShape(CollectiveOp op, i
     if (!dim)
       return op.emitOpError() << "has no '" << what << "'";
     if (*dim >= shape.size())
-      return op.emitOpError() << "has '" << what << "' " << static_cast<int64_t>(*dim) << ", but its input has " << shape.size() << " dims";
+      return op.emitOpError() << "has '" << what << "' " << static_cast<int64_t>(*dim) << ", but its input has "
+                              << shape.size() << " dims";
     return success();
   };
   auto split = [&](int64_t dim) -> LogicalResult {
@@ -61,7 +62,8 @@ FailureOr<SmallVector<int64_t>> tgpt::planir::collectiveShape(CollectiveOp op, i
       return failure();
     return shape;
   case CollectiveKind::AllToAll:
-    if (failed(checkDim("dim", op.getDim())) || failed(checkDim("concat", op.getConcat())) || failed(split(*op.getDim())))
+    if (failed(checkDim("dim", op.getDim())) || failed(checkDim("concat", op.getConcat())) ||
+        failed(split(*op.getDim())))
       return failure();
     shape[*op.getConcat()] *= members;
     return shape;
@@ -81,14 +83,16 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   }
   bool isReduce = getKind() == CollectiveKind::AllReduceSum || getKind() == CollectiveKind::AllReduceMax;
   if ((isReduce && getDim()) || (getKind() != CollectiveKind::AllToAll && getConcat())) // C2
-    return emitOpError() << "'" << stringifyCollectiveKind(getKind()) << "' takes no '" << (getConcat() ? "concat" : "dim") << "'";
+    return emitOpError() << "'" << stringifyCollectiveKind(getKind()) << "' takes no '"
+                         << (getConcat() ? "concat" : "dim") << "'";
   FailureOr<SmallVector<int64_t>> expected = collectiveShape(*this, group.memberCount()); // C2, C3
   if (failed(expected))
     return failure();
   BufferType input = getInput().getType(), output = getOutput().getType();
   if (output.getShape() != ArrayRef<int64_t>(*expected) || input.getElementType() != output.getElementType()) // C3
-    return emitOpError() << "output is " << output << ", expected shape [" << llvm::interleaved(*expected) << "] of " << input.getElementType()
-                         << " from input " << input << " within a group of " << group.memberCount() << " ranks";
+    return emitOpError() << "output is " << output << ", expected shape [" << llvm::interleaved(*expected) << "] of "
+                         << input.getElementType() << " from input " << input << " within a group of "
+                         << group.memberCount() << " ranks";
   return success();
 }
 
@@ -100,8 +104,8 @@ static LogicalResult verifyMessage(Operation *op, FlatSymbolRefAttr name, Buffer
   int64_t stage = stageOf(op).getStage(), expected = isSend ? channel.getFrom() : channel.getTo();
   InFlightDiagnostic error = op->emitOpError();
   if (expected != stage)
-    error << "is in stage " << stage << ", but channel @" << name.getValue() << (isSend ? " begins at stage " : " leads to stage ")
-          << expected;
+    error << "is in stage " << stage << ", but channel @" << name.getValue()
+          << (isSend ? " begins at stage " : " leads to stage ") << expected;
   else if (channel.getType() != type)
     error << "buffer is " << type << ", but channel @" << name.getValue() << " carries " << channel.getType();
   else {

@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace tgpt::planir;
 
-LogicalResult InitializerAttr::verify(function_ref<InFlightDiagnostic()> emitError, FloatAttr value, FloatAttr stddev, StringAttr key) {
+LogicalResult InitializerAttr::verify(function_ref<InFlightDiagnostic()> emitError, FloatAttr value, FloatAttr stddev,
+                                      StringAttr key) {
   if (static_cast<bool>(stddev) != static_cast<bool>(key))
     return emitError() << "'stddev' and 'key' come together";
   if (stddev && !(stddev.getValueAsDouble() >= 0))
@@ -105,7 +106,8 @@ LogicalResult RegionOp::verify() {
   if (offset < 0 || live < 0 || live > bytes) // C2
     return emitOpError() << "at " << offset << " holds " << bytes << " bytes, " << live << " of them live";
   if (offset % regionGrainBytes != 0 || bytes % regionGrainBytes != 0) // C3
-    return emitOpError() << "at " << offset << " holds " << bytes << " bytes, expected multiples of " << regionGrainBytes;
+    return emitOpError() << "at " << offset << " holds " << bytes << " bytes, expected multiples of "
+                         << regionGrainBytes;
   return success();
 }
 
@@ -121,8 +123,8 @@ LogicalResult BufferOp::verify() {
     return emitOpError() << "'" << getName() << "' is at " << offset << ", expected a multiple of its element's "
                          << getBuffer().getType().getElementBytes() << " bytes";
   if (region.getSlotBytes() && offset + bytes > static_cast<int64_t>(*region.getSlotBytes())) { // C2
-    InFlightDiagnostic error = emitOpError() << "'" << getName() << "' ends at " << offset + bytes << ", but its region holds "
-                                             << *region.getSlotBytes() << " bytes";
+    InFlightDiagnostic error = emitOpError() << "'" << getName() << "' ends at " << offset + bytes
+                                             << ", but its region holds " << *region.getSlotBytes() << " bytes";
     error.attachNote(region.getLoc()) << "region declared here";
     return error;
   }
@@ -134,8 +136,8 @@ LogicalResult VariableOp::verify() {
   BufferType type = getBuffer().getType();
   ArrayRef<int64_t> global = getLayout().getGlobal() ? getLayout().getGlobal().asArrayRef() : ArrayRef<int64_t>();
   if (!getLayout().getGlobal() || global.size() != type.getShape().size()) // C1
-    return emitOpError() << "'" << getName() << "' has a layout of " << global.size() << " global dims, but its buffer has "
-                         << type.getShape().size();
+    return emitOpError() << "'" << getName() << "' has a layout of " << global.size()
+                         << " global dims, but its buffer has " << type.getShape().size();
   for (auto [dim, size] : llvm::enumerate(global)) {
     int64_t parts = 1;
     for (StringRef axis : getLayout().axesOf(dim))
@@ -146,8 +148,9 @@ LogicalResult VariableOp::verify() {
   }
   auto buffer = getBuffer().getDefiningOp<BufferOp>();
   if (buffer && buffer.getRegion() != regionOf(getRole())) // C2
-    return emitOpError() << "'" << getName() << "' lies in region '" << stringifyMemoryKind(buffer.getRegion()) << "', expected '"
-                         << stringifyMemoryKind(regionOf(getRole())) << "' for a " << stringifyVariableRole(getRole());
+    return emitOpError() << "'" << getName() << "' lies in region '" << stringifyMemoryKind(buffer.getRegion())
+                         << "', expected '" << stringifyMemoryKind(regionOf(getRole())) << "' for a "
+                         << stringifyVariableRole(getRole());
   return success();
 }
 
@@ -237,10 +240,11 @@ LogicalResult ScheduleOp::verify() {
     if (isOnce && (run.getMicroBatch() != -1 || run.getSlot() != 0)) // C2
       return emitOpError() << "runs segment " << run.getSegment() << " for a micro-batch, but it runs once a step";
     if (!isOnce && (run.getMicroBatch() < 0 || run.getMicroBatch() >= microBatches)) // C2
-      return emitOpError() << "runs segment " << run.getSegment() << " for micro-batch " << run.getMicroBatch() << ", but the step has "
-                           << microBatches;
+      return emitOpError() << "runs segment " << run.getSegment() << " for micro-batch " << run.getMicroBatch()
+                           << ", but the step has " << microBatches;
     if (run.getSlot() < 0 || run.getSlot() >= slots) // C2
-      return emitOpError() << "runs segment " << run.getSegment() << " in slot " << run.getSlot() << ", but the stage has " << slots;
+      return emitOpError() << "runs segment " << run.getSegment() << " in slot " << run.getSlot()
+                           << ", but the stage has " << slots;
   }
   return success();
 }

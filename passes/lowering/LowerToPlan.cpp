@@ -86,16 +86,15 @@ FailureOr<planir::TrainingAttr> ProgramLowering::trainingFacts() {
       compute = variable.type.getElementType();
     }
   SmallVector<int64_t> global = globalShapeOf(tokens);
-  return planir::TrainingAttr::get(builder.getContext(), global.size() > 1 ? global[1] : 1, tokens.getDimSize(0), parts.microBatches(),
-                                   vocabularyOf(parts), parameters,
-                                   flopsPerMicroBatch, compute);
+  return planir::TrainingAttr::get(builder.getContext(), global.size() > 1 ? global[1] : 1, tokens.getDimSize(0),
+                                   parts.microBatches(), vocabularyOf(parts), parameters, flopsPerMicroBatch, compute);
 }
 
 void ProgramLowering::addChannels() {
   for (Message message : parts.messages) {
     auto type = planir::BufferType::of(cast<RankedTensorType>(message.op.getOutput().getType()));
-    planir::ChannelOp::create(builder, message.op.getLoc(), message.channel, message.op.getFromAttr(), message.op.getToAttr(),
-                              builder.getI64IntegerAttr(depth), TypeAttr::get(type));
+    planir::ChannelOp::create(builder, message.op.getLoc(), message.channel, message.op.getFromAttr(),
+                              message.op.getToAttr(), builder.getI64IntegerAttr(depth), TypeAttr::get(type));
   }
 }
 
@@ -118,9 +117,10 @@ void ProgramLowering::addVariables(StageLowering &lowering, const StageFlow &flo
     if (!flow.uses(variable.name))
       continue;
     bool isRandom = variable.init && variable.init.getStddev() != 0;
-    auto init = planir::InitializerAttr::get(builder.getContext(), builder.getF64FloatAttr(variable.init ? variable.init.getMean() : 0),
-                                             isRandom ? builder.getF64FloatAttr(variable.init.getStddev()) : FloatAttr(),
-                                             isRandom ? variable.parameter : StringAttr());
+    auto init = planir::InitializerAttr::get(
+        builder.getContext(), builder.getF64FloatAttr(variable.init ? variable.init.getMean() : 0),
+        isRandom ? builder.getF64FloatAttr(variable.init.getStddev()) : FloatAttr(),
+        isRandom ? variable.parameter : StringAttr());
     bool isOwner = owned.insert(variable.name).second;
     planir::VariableOp::create(builder, variable.location, variable.role, variable.name, variable.parameter,
                                lowering.getBuffers().ofVariable(variable.name).value(),
@@ -137,7 +137,8 @@ void ProgramLowering::addMessages(StageLowering &lowering, int64_t stage) {
     auto type = planir::BufferType::of(cast<RankedTensorType>(message.op.getOutput().getType()));
     for (int64_t i = 0; i < depth; ++i)
       slots.push_back(lowering.getBuffers()
-                          .create(message.op.getLoc(), ("messages." + message.channel.getValue() + "." + Twine(i)).str(), type,
+                          .create(message.op.getLoc(),
+                                  ("messages." + message.channel.getValue() + "." + Twine(i)).str(), type,
                                   MemoryKind::Communication)
                           .value());
     planir::MessagesOp::create(builder, message.op.getLoc(), FlatSymbolRefAttr::get(message.channel), slots);
@@ -153,7 +154,8 @@ void ProgramLowering::addSchedule(const StageFlow &flow, int64_t stage) {
   };
   auto add = [&](planir::SegmentKind kind, int64_t microBatch, int64_t slot) {
     if (hasSegment(kind))
-      runs.push_back(planir::RunAttr::get(builder.getContext(), builder.getStringAttr(planir::stringifySegmentKind(kind)), microBatch, slot));
+      runs.push_back(planir::RunAttr::get(builder.getContext(),
+                                          builder.getStringAttr(planir::stringifySegmentKind(kind)), microBatch, slot));
   };
   add(planir::SegmentKind::Begin, -1, 0);
   for (StringRef entry : schedule.getEntries().getAsValueRange<StringAttr>()) { // "F3@1", checked by dist.schedule
@@ -173,10 +175,11 @@ void ProgramLowering::addRegions(planir::StageOp stage, int64_t slots) {
   OpBuilder first = OpBuilder::atBlockBegin(&stage.getBody().front());
   for (MemoryKind kind : {MemoryKind::Parameters, MemoryKind::Gradients, MemoryKind::Optimizer, MemoryKind::Activations,
                           MemoryKind::Communication, MemoryKind::Scratch}) {
-    bool isUsed = llvm::any_of(stage.getBody().getOps<planir::BufferOp>(), [&](planir::BufferOp buffer) { return buffer.getRegion() == kind; });
+    bool isUsed = llvm::any_of(stage.getBody().getOps<planir::BufferOp>(),
+                               [&](planir::BufferOp buffer) { return buffer.getRegion() == kind; });
     if (isUsed || kind == MemoryKind::Activations)
-      planir::RegionOp::create(first, stage.getLoc(), kind, kind == MemoryKind::Activations ? slots : 1, IntegerAttr(), IntegerAttr(),
-                               IntegerAttr());
+      planir::RegionOp::create(first, stage.getLoc(), kind, kind == MemoryKind::Activations ? slots : 1, IntegerAttr(),
+                               IntegerAttr(), IntegerAttr());
   }
 }
 
@@ -211,8 +214,8 @@ planir::ProgramOp ProgramLowering::run() {
   if (failed(training))
     return {};
   builder.setInsertionPointToEnd(module.getBody());
-  program = planir::ProgramOp::create(builder, module.getLoc(), module.getSymName().value_or("model"), parts.mesh.getAxes(),
-                                      parts.mesh.getSizes(), *training, seed, options);
+  program = planir::ProgramOp::create(builder, module.getLoc(), module.getSymName().value_or("model"),
+                                      parts.mesh.getAxes(), parts.mesh.getSizes(), *training, seed, options);
   builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   addChannels();
   GroupTable groups(program);

@@ -31,8 +31,9 @@ StageBuffer &StageLowering::placeResult(KernelOpInterface op, unsigned i, int64_
   else if ((buffer = deadOperandFor(op, i)))
     ++counts.inPlaceResults;
   else
-    buffer = &buffers.create(op.getLoc(), nameFor(op, i), planir::BufferType::of(cast<RankedTensorType>(result.getType())),
-                             planir::MemoryKind::Scratch);
+    buffer =
+        &buffers.create(op.getLoc(), nameFor(op, i), planir::BufferType::of(cast<RankedTensorType>(result.getType())),
+                        planir::MemoryKind::Scratch);
   buffers.bind(result, *buffer);
   return *buffer;
 }
@@ -50,8 +51,8 @@ StageBuffer *StageLowering::accumulatorFor(KernelOpInterface op, unsigned i) {
   int64_t then = flow.positionOf(accumulate);
   // Neither the op nor anything up to the accumulation may see the sum early.
   bool isSeen = llvm::any_of(op->getOperands(), [&](Value operand) { return buffers.find(operand) == buffer; });
-  if (isSeen || takenByThisKernel.contains(buffer) || flow.hasEvent(accumulate.getSymbol(), position, then, Events::Reads) ||
-      buffer->lastUse > position)
+  if (isSeen || takenByThisKernel.contains(buffer) ||
+      flow.hasEvent(accumulate.getSymbol(), position, then, Events::Reads) || buffer->lastUse > position)
     return nullptr;
   done.insert(accumulate);
   return buffer;
@@ -70,7 +71,8 @@ StageBuffer *StageLowering::variableFor(KernelOpInterface op, unsigned i) {
     std::optional<unsigned> operand = op.getInPlaceOperand(i);
     bool isReplaced = operand && buffers.find(op->getOperand(*operand)) == buffer && isOperandOnce(op, buffer);
     bool isFree = buffer->lastUse < position || (isReplaced && buffer->lastUse == position);
-    if (isFree && !takenByThisKernel.contains(buffer) && !flow.hasEvent(write.getSymbol(), position, then, Events::Any) &&
+    if (isFree && !takenByThisKernel.contains(buffer) &&
+        !flow.hasEvent(write.getSymbol(), position, then, Events::Any) &&
         !flow.hasEvent(write.getSymbol(), then, last, Events::Writes))
       return buffer;
   }

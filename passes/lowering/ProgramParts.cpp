@@ -69,7 +69,8 @@ static LogicalResult addMessage(dist::SendRecvOp op, llvm::StringMap<unsigned> &
   auto sender = op.getInput().getDefiningOp<dist::SegmentOp>();
   if (!sender)
     return op.emitOpError("sends a value that no segment made");
-  std::string name = (dist::stringifySegmentKind(sender.getKind()) + "_" + Twine(op.getFrom()) + "_to_" + Twine(op.getTo())).str();
+  std::string name =
+      (dist::stringifySegmentKind(sender.getKind()) + "_" + Twine(op.getFrom()) + "_to_" + Twine(op.getTo())).str();
   if (unsigned earlier = channels[name]++)
     name += "_" + std::to_string(earlier);
   parts.messages.push_back({op, sender, StringAttr::get(op.getContext(), name)});
@@ -111,7 +112,8 @@ static LogicalResult findSchedules(ModuleOp module, ProgramParts &parts) {
   parts.schedules.resize(parts.stageCount());
   for (auto schedule : module.getOps<dist::ScheduleOp>()) {
     if (static_cast<int64_t>(schedule.getStage()) >= parts.stageCount())
-      return schedule.emitOpError() << "is for stage " << schedule.getStage() << ", but the mesh has " << parts.stageCount();
+      return schedule.emitOpError() << "is for stage " << schedule.getStage() << ", but the mesh has "
+                                    << parts.stageCount();
     parts.schedules[schedule.getStage()] = schedule;
   }
   for (auto [stage, schedule] : llvm::enumerate(parts.schedules))

@@ -21,7 +21,8 @@ StageBuffers::StageBuffers(planir::StageOp stage, const ProgramParts &parts, con
   for (const DeclaredVariable &variable : parts.variables) {
     if (!flow.uses(variable.name))
       continue;
-    StageBuffer &buffer = create(variable.location, variable.name, planir::BufferType::of(variable.type), planir::regionOf(variable.role));
+    StageBuffer &buffer = create(variable.location, variable.name, planir::BufferType::of(variable.type),
+                                 planir::regionOf(variable.role));
     buffer.variable = &variable;
     variableBuffers[variable.name] = &buffer;
   }
@@ -49,8 +50,10 @@ LogicalResult StageBuffers::chooseRegions(const StageFlow &flow) {
       continue;
     bool isSaved = llvm::popcount(buffer.segments) > 1;
     for (auto [i, segment] : llvm::enumerate(flow.getSegments()))
-      if (isSaved && (buffer.segments >> i & 1) && segment.kind != SegmentKind::Forward && segment.kind != SegmentKind::Backward)
-        return buffer.op.emitOpError() << "'" << buffer.op.getName() << "' is used in the " << planir::stringifySegmentKind(segment.kind)
+      if (isSaved && (buffer.segments >> i & 1) && segment.kind != SegmentKind::Forward &&
+          segment.kind != SegmentKind::Backward)
+        return buffer.op.emitOpError() << "'" << buffer.op.getName() << "' is used in the "
+                                       << planir::stringifySegmentKind(segment.kind)
                                        << " segment and another one; only states outlive a micro-batch";
     buffer.op.setRegion(isSaved ? MemoryKind::Activations : MemoryKind::Scratch);
   }

@@ -36,7 +36,8 @@ public:
   StageBuffers(planir::StageOp stage, const ProgramParts &parts, const StageFlow &flow);
 
   /// A fresh buffer; the name gets a number when it is taken.
-  StageBuffer &create(mlir::Location location, llvm::StringRef name, planir::BufferType type, planir::MemoryKind region);
+  StageBuffer &create(mlir::Location location, llvm::StringRef name, planir::BufferType type,
+                      planir::MemoryKind region);
   /// Says that `root` is now in `buffer`.
   void bind(mlir::Value root, StageBuffer &buffer);
   /// The buffer of a value, null before it is bound.

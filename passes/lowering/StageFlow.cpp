@@ -36,8 +36,9 @@ FailureOr<StageFlow> StageFlow::of(const ProgramParts &parts, int64_t stage) {
       if (failed(flow.addSegment(parts, segment, stage)))
         return failure();
   for (const auto &[value, arrival] : flow.arrivals)
-    return value.getDefiningOp()->emitOpError() << "is a message for stage " << stage << ", which has no segment of kind '"
-                                                << dist::stringifySegmentKind(arrival.kind) << "'";
+    return value.getDefiningOp()->emitOpError()
+           << "is a message for stage " << stage << ", which has no segment of kind '"
+           << dist::stringifySegmentKind(arrival.kind) << "'";
   return flow;
 }
 
@@ -52,7 +53,8 @@ bool StageFlow::hasEvent(StringRef variable, int64_t after, int64_t before, Even
   if (found == events.end())
     return false;
   ArrayRef<VariableEvent> all = found->second;
-  auto next = llvm::upper_bound(all, after, [](int64_t position, const VariableEvent &event) { return position < event.position; });
+  auto next = llvm::upper_bound(all, after,
+                                [](int64_t position, const VariableEvent &event) { return position < event.position; });
   for (; next != all.end() && next->position < before; ++next) {
     bool isRead = next->kind == VariableEvent::Kind::Read;
     if (which == Events::Any || (which == Events::Reads) == isRead)
@@ -135,7 +137,8 @@ LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp o
   planir::SegmentKind kind = kindOf(op.getKind());
   for (const FlowSegment &earlier : segments)
     if (earlier.kind == kind)
-      return op.emitOpError() << "is a second segment of kind '" << dist::stringifySegmentKind(op.getKind()) << "' of stage " << stage;
+      return op.emitOpError() << "is a second segment of kind '" << dist::stringifySegmentKind(op.getKind())
+                              << "' of stage " << stage;
   FlowSegment &segment = segments.emplace_back(FlowSegment{kind, op, {}, nextPosition});
 
   SmallVector<Value> leaving; // roots in the order of their messages and reports

@@ -19,7 +19,8 @@ using planir::MemoryKind;
 
 /// The kernels whose operations count as the model's, by the convention of the
 /// literature (arXiv 2204.02311, appendix B): matrix products and attention.
-static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention", "attention_grad"};
+static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention",
+                                                       "attention_grad"};
 
 planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
   SmallVector<int64_t> members;
@@ -39,7 +40,8 @@ planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::opti
   auto place = llvm::find_if(body, [](Operation &op) { return !isa<planir::GroupOp>(op); });
   OpBuilder builder(program.getContext());
   builder.setInsertionPoint(&body, place);
-  group = planir::GroupOp::create(builder, location, name, axes, members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
+  group = planir::GroupOp::create(builder, location, name, axes,
+                                  members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
   return group;
 }
 
@@ -50,8 +52,8 @@ int64_t GroupTable::memberCount(ArrayAttr axes, std::optional<ArrayRef<int64_t>>
   return count;
 }
 
-StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups,
-                             LoweringCounts &counts)
+StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage,
+                             GroupTable &groups, LoweringCounts &counts)
     : parts(parts), flow(flow), stage(stage), groups(groups), counts(counts), buffers(stage, parts, flow),
       builder(stage.getContext()) {}
 
@@ -69,7 +71,8 @@ LogicalResult StageLowering::run() {
     scope = planir::stringifySegmentKind(segment.kind).str();
     OpBuilder detached(stage.getContext());
     dist::SegmentOp source = segment.op;
-    made.push_back(planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
+    made.push_back(
+        planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
     builder.setInsertionPointToEnd(&made.back().getBody().emplaceBlock());
     for (const FlowItem &item : segment.items) {
       if (failed(lower(item))) {
@@ -95,10 +98,14 @@ LogicalResult StageLowering::lower(const FlowItem &item) {
   };
   switch (item.kind) {
   case FlowItem::Kind::Compute: return lowerOp(item.op);
-  case FlowItem::Kind::Send: planir::SendOp::create(builder, item.location, buffers.find(item.value)->value(), channel); break;
+  case FlowItem::Kind::Send:
+    planir::SendOp::create(builder, item.location, buffers.find(item.value)->value(), channel);
+    break;
   case FlowItem::Kind::Receive: planir::RecvOp::create(builder, item.location, channel, make()); break;
   case FlowItem::Kind::Input: planir::InputOp::create(builder, item.location, item.name, make()); break;
-  case FlowItem::Kind::Output: planir::OutputOp::create(builder, item.location, buffers.find(item.value)->value(), item.name); break;
+  case FlowItem::Kind::Output:
+    planir::OutputOp::create(builder, item.location, buffers.find(item.value)->value(), item.name);
+    break;
   }
   return success();
 }
@@ -127,7 +134,8 @@ void StageLowering::lowerRead(ReadOp op) {
   StageBuffer &variable = buffers.ofVariable(op.getSymbol());
   if (!flow.hasEvent(op.getSymbol(), position, flow.factsOf(op.getValue()).lastUse, StageFlow::Events::Writes))
     return buffers.bind(op.getValue(), variable);
-  StageBuffer &copy = buffers.create(op.getLoc(), (op.getSymbol() + ".before").str(), variable.type(), MemoryKind::Scratch);
+  StageBuffer &copy =
+      buffers.create(op.getLoc(), (op.getSymbol() + ".before").str(), variable.type(), MemoryKind::Scratch);
   writeCopy(op.getLoc(), variable, copy);
   buffers.bind(op.getValue(), copy);
 }
@@ -141,8 +149,8 @@ void StageLowering::lowerWrite(WriteOp op) {
     return;
   auto producer = rootOf(op.getValue()).getDefiningOp<KernelOpInterface>();
   if (!value || (producer && producer->getNumOperands() == 0 && producer->getNumResults() == 1)) {
-    writeKernel(producer.getLoc(), producer.getKernelName(), {}, variable.value(), producer.getKernelAttributes().getDictionary(op.getContext()),
-                costOf(producer));
+    writeKernel(producer.getLoc(), producer.getKernelName(), {}, variable.value(),
+                producer.getKernelAttributes().getDictionary(op.getContext()), costOf(producer));
     return;
   }
   writeCopy(op.getLoc(), *value, variable);
@@ -167,8 +175,8 @@ void StageLowering::writeCopy(Location location, StageBuffer &from, StageBuffer 
 // Kernels
 //===----------------------------------------------------------------------===//
 
-void StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs, ArrayRef<Value> outputs, DictionaryAttr scalars,
-                                CostAttr cost) {
+void StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
+                                DictionaryAttr scalars, CostAttr cost) {
   ++counts.kernels;
   planir::KernelOp::create(builder, location, builder.getStringAttr(opcode), inputs, outputs, scalars, cost);
 }
@@ -208,7 +216,8 @@ FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t
     llvm::erase_if(axes, [&](StringRef axis) { return mesh.sizeOf(axis) == 1; });
     int64_t stride = cast<RankedTensorType>(value.getType()).getDimSize(offset.dim);
     scalars.set(offset.attribute, axes.empty() ? Attribute(builder.getI64IntegerAttr(0))
-                                               : planir::AxisOffsetAttr::get(builder.getContext(), builder.getStrArrayAttr(axes), stride));
+                                               : planir::AxisOffsetAttr::get(builder.getContext(),
+                                                                             builder.getStrArrayAttr(axes), stride));
   }
   if (accumulated != 0)
     scalars.set("accumulate", builder.getI64IntegerAttr(accumulated));
@@ -265,7 +274,8 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   auto axes = op->getAttrOfType<ArrayAttr>("axes");
   std::optional<ArrayRef<int64_t>> stages;
   if (auto reduce = dyn_cast<dist::AllReduceOp>(op)) {
-    kind = reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
+    kind =
+        reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
     stages = reduce.getStages();
   } else if (auto gather = dyn_cast<dist::AllGatherOp>(op)) {
     kind = CollectiveKind::AllGather;
@@ -284,13 +294,15 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   if (!output)
     output = isAlone ? input
                      : &buffers.create(op->getLoc(), nameFor(op, 0),
-                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())), MemoryKind::Scratch);
+                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())),
+                                       MemoryKind::Scratch);
   buffers.bind(op->getResult(0), *output);
   if (isAlone)
     return success();
   ++counts.collectives;
   StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
-  planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group, dim, concat, costOf(op));
+  planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group, dim, concat,
+                               costOf(op));
   return success();
 }
 

@@ -41,7 +41,8 @@ private:
 
 class StageLowering {
 public:
-  StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups, LoweringCounts &counts);
+  StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups,
+                LoweringCounts &counts);
 
   /// Writes buffers and segments.
   mlir::LogicalResult run();
@@ -89,8 +90,8 @@ private:
   mlir::OpBuilder builder; ///< at the end of the segment at hand
   planir::SegmentKind segmentKind = planir::SegmentKind::Begin;
   int64_t position = 0;
-  std::string scope;  ///< where in the model we are: "layers.3"
-  std::string prefix; ///< of the names of the op's results: "layers.3.attn.q"
+  std::string scope;                               ///< where in the model we are: "layers.3"
+  std::string prefix;                              ///< of the names of the op's results: "layers.3.attn.q"
   llvm::DenseSet<mlir::Operation *> done;          ///< accumulations fused into their producer
   llvm::DenseSet<StageBuffer *> takenByThisKernel; ///< outputs chosen so far
   llvm::StringMap<llvm::SmallVector<llvm::StringRef>> reducedAxes;

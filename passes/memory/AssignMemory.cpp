@@ -15,9 +15,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/plan/Plan.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "passes/memory/PackBuffers.h"
 #include "passes/memory/Passes.h"
-#include "mlir/IR/BuiltinOps.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_ASSIGNMEMORY
@@ -148,9 +148,10 @@ LogicalResult StageMemory::checkTotal() {
     slots = std::max<int64_t>(slots, region.getSlots());
   for (auto buffer : stage.getBody().getOps<planir::BufferOp>()) {
     int64_t bytes;
-    if (llvm::AddOverflow(buffer.getBuffer().getType().getBytes(), alignment, bytes) || llvm::MulOverflow(bytes, slots, bytes) ||
-        llvm::AddOverflow(total, bytes, total) || total > mostArenaBytes)
-      return buffer.emitOpError() << "'" << buffer.getName() << "' takes the arena beyond " << mostArenaBytes << " bytes";
+    if (llvm::AddOverflow(buffer.getBuffer().getType().getBytes(), alignment, bytes) ||
+        llvm::MulOverflow(bytes, slots, bytes) || llvm::AddOverflow(total, bytes, total) || total > mostArenaBytes)
+      return buffer.emitOpError() << "'" << buffer.getName() << "' takes the arena beyond " << mostArenaBytes
+                                  << " bytes";
   }
   return success();
 }
@@ -181,7 +182,8 @@ struct AssignMemory : tgpt::impl::AssignMemoryBase<AssignMemory> {
 
   void runOnOperation() override {
     if (alignment < 8 || !llvm::isPowerOf2_64(alignment)) {
-      getOperation().emitError() << "option 'alignment' is " << alignment.getValue() << ", expected a power of two of at least 8";
+      getOperation().emitError() << "option 'alignment' is " << alignment.getValue()
+                                 << ", expected a power of two of at least 8";
       return signalPassFailure();
     }
     for (auto program : getOperation().getOps<planir::ProgramOp>())

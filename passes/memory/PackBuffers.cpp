@@ -129,7 +129,9 @@ std::vector<std::vector<int>> ordersOf(const std::vector<Lifetime> &buffers) {
   };
   return {
       sorted([&](const Lifetime &l) { return std::tuple(-l.bytes, -duration(l), l.first); }),
-      sorted([&](const Lifetime &l) { return std::tuple(-static_cast<double>(l.bytes) * static_cast<double>(duration(l)), l.first); }),
+      sorted([&](const Lifetime &l) {
+        return std::tuple(-static_cast<double>(l.bytes) * static_cast<double>(duration(l)), l.first);
+      }),
       sorted([&](const Lifetime &l) { return std::tuple(-duration(l), -l.bytes, l.first); }),
       sorted([&](const Lifetime &l) { return std::tuple(l.first, -l.bytes, l.last); }),
   };
@@ -161,7 +163,8 @@ int64_t tgpt::peakLiveBytes(const std::vector<Lifetime> &buffers, int64_t alignm
 }
 
 /// Places in this order by both gap rules; keeps the result in `best` if it is smaller.
-static bool tryOrder(const std::vector<Lifetime> &buffers, const std::vector<int> &order, int64_t alignment, int64_t positions, Packing &best) {
+static bool tryOrder(const std::vector<Lifetime> &buffers, const std::vector<int> &order, int64_t alignment,
+                     int64_t positions, Packing &best) {
   bool isBetter = false;
   for (GapRule rule : {GapRule::First, GapRule::Best}) {
     Placement placement(buffers, alignment, positions, rule);
@@ -178,14 +181,15 @@ static bool tryOrder(const std::vector<Lifetime> &buffers, const std::vector<int
 
 /// Repairs an order: buffers that stick out above the bound came too late, so they are
 /// placed first, again and again.
-static void promote(const std::vector<Lifetime> &buffers, std::vector<int> order, int64_t alignment, int64_t positions, int64_t bound,
-                    int64_t placements, Packing &best) {
+static void promote(const std::vector<Lifetime> &buffers, std::vector<int> order, int64_t alignment, int64_t positions,
+                    int64_t bound, int64_t placements, Packing &best) {
   for (; placements > 0 && best.endBytes > bound; placements -= static_cast<int64_t>(buffers.size())) {
     Placement placement(buffers, alignment, positions, GapRule::First);
     for (int buffer : order)
       placement.place(buffer);
     Packing packing = placement.take();
-    std::stable_partition(order.begin(), order.end(), [&](int buffer) { return packing.offsets[buffer] + buffers[buffer].bytes > bound; });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](int buffer) { return packing.offsets[buffer] + buffers[buffer].bytes > bound; });
     if (packing.endBytes < best.endBytes)
       best = std::move(packing);
   }

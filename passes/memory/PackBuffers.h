@@ -39,7 +39,9 @@ Packing packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment);
 /// Greatest sum of bytes live at one position, each size rounded up to `alignment`.
 int64_t peakLiveBytes(const std::vector<Lifetime> &buffers, int64_t alignment = 1);
 
-inline int64_t roundUp(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+inline int64_t roundUp(int64_t bytes, int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 } // namespace tgpt
 

@@ -10,7 +10,8 @@
 
 using namespace tgpt;
 
-static void addRegion(plan::StageProgram &stage, plan::Region::Kind kind, int64_t slotBytes, int64_t slots, int64_t live) {
+static void addRegion(plan::StageProgram &stage, plan::Region::Kind kind, int64_t slotBytes, int64_t slots,
+                      int64_t live) {
   plan::Region *region = stage.add_regions();
   region->set_kind(kind);
   region->set_offset_bytes(stage.arena_bytes());
@@ -78,15 +79,18 @@ TEST(MemoryReport, LedgerIsBytesPerParameterHeld) {
 }
 
 TEST(MemoryReport, TextNamesEveryCategory) {
-  EXPECT_EQ(memoryReportText(memoryReportOf(smallPlan())),
-            "memory of each rank of small, dp=3 pp=1 tp=2\n"
-            "  stage  ranks  parameters  gradients  optimizer  activations  = slots x bytes  scratch  communication     total      live  "
-            "total/live\n"
-            "      0      6    2.00 KiB   4.00 KiB   11.8 KiB     3.00 KiB     2 x 1.50 KiB    640 B            0 B  21.4 KiB  21.1 KiB  "
-            "    1.0131\n"
-            "largest: stage 0 with 21888 B a rank; one slot holds what a micro-batch in flight keeps for its backward\n"
-            "weights, gradients and optimizer state by the closed formula (N: parameters held by the rank):\n"
-            "  stage 0: 2N + 4N + 12N with N = 1000 is 17.6 KiB, planned 17.8 KiB (176 B more: metrics and alignment)\n");
+  EXPECT_EQ(
+      memoryReportText(memoryReportOf(smallPlan())),
+      "memory of each rank of small, dp=3 pp=1 tp=2\n"
+      "  stage  ranks  parameters  gradients  optimizer  activations  = slots x bytes  scratch  communication     "
+      "total      live  "
+      "total/live\n"
+      "      0      6    2.00 KiB   4.00 KiB   11.8 KiB     3.00 KiB     2 x 1.50 KiB    640 B            0 B  21.4 "
+      "KiB  21.1 KiB  "
+      "    1.0131\n"
+      "largest: stage 0 with 21888 B a rank; one slot holds what a micro-batch in flight keeps for its backward\n"
+      "weights, gradients and optimizer state by the closed formula (N: parameters held by the rank):\n"
+      "  stage 0: 2N + 4N + 12N with N = 1000 is 17.6 KiB, planned 17.8 KiB (176 B more: metrics and alignment)\n");
 }
 
 TEST(MemoryReport, StagesAlikeShareALedgerLine) {

@@ -20,7 +20,9 @@ using namespace tgpt;
 
 static constexpr int64_t alignment = 64;
 
-static bool liveTogether(const Lifetime &a, const Lifetime &b) { return a.first <= b.last && b.first <= a.last; }
+static bool liveTogether(const Lifetime &a, const Lifetime &b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 /// Offsets are aligned, end where the packing says, and buffers live together are apart.
 static void expectValid(const std::vector<Lifetime> &buffers, const Packing &packing) {
@@ -132,7 +134,8 @@ static std::vector<Lifetime> backwardOf(int64_t layers, bool areAlike) {
     int64_t start = layer * 10;
     buffers.push_back({start, start + 10, 1 << 20});
     for (int64_t i = 0; i < 9; ++i)
-      buffers.push_back({start + i, start + i + 1 + static_cast<int64_t>(random() % 2), int64_t(1 + random() % 8) << 18});
+      buffers.push_back(
+          {start + i, start + i + 1 + static_cast<int64_t>(random() % 2), int64_t(1 + random() % 8) << 18});
   }
   return buffers;
 }

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/emit/PlanEmitter.h"
-#include "runtime/plan/CheckPlan.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/plan/CheckPlan.h"
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,9 @@ class PlanEmitterTest : public ::testing::Test {
 protected:
   PlanEmitterTest() { context.loadDialect<planir::PlanDialect>(); }
 
-  mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text) { return mlir::parseSourceString<mlir::ModuleOp>(text, &context); }
+  mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text) {
+    return mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  }
 
   plan::Plan emitted() {
     mlir::OwningOpRef<mlir::ModuleOp> module = parse(twoStages);
@@ -197,9 +199,10 @@ TEST_F(PlanEmitterTest, ScheduleNamesSegmentsByIndex) {
 TEST_F(PlanEmitterTest, RefusesWhatHasNoMemoryYet) {
   std::string message;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { message = diagnostic.str(); });
-  mlir::OwningOpRef<mlir::ModuleOp> module = parse(
-      "plan.program @p mesh (tp = 1) training <sequence_length = 1, samples = 1, micro_batches = 1, vocabulary = 1, parameters = 0, "
-      "flops_per_micro_batch = 0, compute = f32> seed 0 options \"\" { plan.stage 0 { } }");
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      parse("plan.program @p mesh (tp = 1) training <sequence_length = 1, samples = 1, micro_batches = 1, vocabulary = "
+            "1, parameters = 0, "
+            "flops_per_micro_batch = 0, compute = f32> seed 0 options \"\" { plan.stage 0 { } }");
   ASSERT_TRUE(module);
   EXPECT_TRUE(mlir::failed(emitPlan(*module)));
   EXPECT_EQ(message, "'plan.stage' op has no arena yet; 'plan-assign-memory' makes it");
