@@ -11,8 +11,11 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 # How the test programs close: GoogleTest and lit.
-PASSED = [re.compile(r"\[  PASSED  \] (\d+) tests?"), re.compile(r"Passed\s*:\s*(\d+)")]
-FAILED = [re.compile(r"\[  FAILED  \] (\d+) tests?, listed below"), re.compile(r"Failed\s*:\s*(\d+)")]
+PASSED = [re.compile(r"\[  PASSED  \] (\d+) tests?"), re.compile(r"^\s*Passed\s*:\s*(\d+)", re.M)]
+FAILED = [
+    re.compile(r"\[  FAILED  \] (\d+) tests?, listed below"),
+    re.compile(r"^\s*(?:Failed|Unresolved|Timed Out|Unexpectedly Passed)\s*:\s*(\d+)", re.M),
+]
 
 
 def count(patterns, text):

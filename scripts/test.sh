@@ -25,7 +25,7 @@ for preset in "${presets[@]}"; do
   cmake --preset "$preset" >"$build.configure.log" 2>&1 || { cat "$build.configure.log"; exit 1; }
   rm -f "$build.configure.log"
   cmake --build --preset "$preset" -- -k 0 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Running)' || true
-  cmake --build --preset "$preset" >/dev/null # fails when the build failed
+  cmake --build --preset "$preset" >/dev/null || { echo "test.sh: error: the build failed, see above" >&2; exit 1; }
   echo "== $preset: testing"
   report="$PWD/$build/tests.xml"
   rm -f "$report"
