@@ -35,7 +35,7 @@ echo "== 5/5 train: $steps steps (an untrained model guesses one of 256 bytes: l
 "$bin/tgpt-run" "$work/compiled.bin" --data="$work/corpus.bin" --steps="$steps" --lr=3e-3 --warmup-steps=20 \
     --log-every=25 --metrics="$work/metrics.jsonl" --save="$work/run"
 
-loss_of() { sed -E 's/.*"loss": *([0-9.]+).*/\1/'; }
+loss_of() { printf '%.3f' "$(sed -E 's/.*"loss": *([0-9.]+).*/\1/')"; }
 first=$(head -n 1 "$work/metrics.jsonl" | loss_of)
 last=$(tail -n 1 "$work/metrics.jsonl" | loss_of)
 cat <<END
