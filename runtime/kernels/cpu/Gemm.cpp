@@ -15,13 +15,19 @@ KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands) {
   return shape.inputType == DType::F64 ? gemmF64(shape, operands) : gemmOneDnn(shape, operands);
 }
 
-/// Rows of C per chunk: at least 128, at most 16 chunks, a multiple of 16.
-static int64_t rowsOfC(int64_t m) {
-  return std::max<int64_t>(128, ((m + 15) / 16 + 15) / 16 * 16);
+/// Rows of C per chunk, a multiple of 16. Every chunk packs B again, so chunks are few and large: about 256 rows,
+/// never more than 16 chunks. Their number is even, so that two threads share a product equally, unless the product
+/// is too small to share.
+static int64_t rowsOfC(const GemmShape &shape) {
+  constexpr int64_t rowsOfTwoChunks = 512, mostPairs = 8, leastProducts = 1 << 22;
+  int64_t pairs = std::clamp<int64_t>(chunkCount(shape.m, rowsOfTwoChunks), 1, mostPairs);
+  int64_t worthSharing = std::max<int64_t>(1, shape.m * shape.n * shape.k / leastProducts);
+  int64_t chunks = std::min(2 * pairs, worthSharing);
+  return (chunkCount(shape.m, chunks) + 15) / 16 * 16;
 }
 
 KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operands) {
-  int64_t chunk = rowsOfC(shape.m);
+  int64_t chunk = rowsOfC(shape);
   std::atomic<const char *> error = nullptr;
   forChunks(shape.m, chunk, [&](int64_t begin, int64_t end) {
     GemmShape part = shape;

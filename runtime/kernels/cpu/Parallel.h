@@ -13,6 +13,8 @@
 #ifndef TGPT_RUNTIME_KERNELS_CPU_PARALLEL_H
 #define TGPT_RUNTIME_KERNELS_CPU_PARALLEL_H
 
+#include "runtime/kernels/cpu/ThreadTeam.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <omp.h>
@@ -33,15 +35,15 @@ inline int64_t rowsPerChunk(int64_t width) {
 
 /// body(begin, end) for each chunk of [0, count).
 template <typename Body> void forChunks(int64_t count, int64_t chunk, const Body &body) {
+  auto one = [&](int64_t i) { body(i * chunk, std::min(count, (i + 1) * chunk)); };
   int64_t chunks = chunkCount(count, chunk);
-  if (chunks < 2 || omp_get_max_threads() < 2 || omp_in_parallel()) {
+  if (chunks < 2 || omp_get_max_threads() < 2) {
     for (int64_t i = 0; i < chunks; ++i)
-      body(i * chunk, std::min(count, (i + 1) * chunk));
+      one(i);
     return;
   }
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < chunks; ++i)
-    body(i * chunk, std::min(count, (i + 1) * chunk));
+  auto call = [](const void *erased, int64_t i) { (*static_cast<const decltype(one) *>(erased))(i); };
+  runChunks(chunks, omp_get_max_threads(), {call, &one});
 }
 
 } // namespace tgpt::runtime::cpu
