@@ -66,7 +66,8 @@ struct JobOptions {
 struct ProfileEntry {
   std::string opcode; // kernel name, or "all_reduce", "send", "input"...; waiting included
   int64_t calls = 0;
-  double seconds = 0;
+  double seconds = 0;    // wall time
+  double cpuSeconds = 0; // of the rank's own thread: other threads of a kernel and waiting are not in it
   double flops = 0;
   double bytes = 0; // read and written
 };

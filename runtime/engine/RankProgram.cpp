@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -105,14 +106,23 @@ void RankProgram::measure(const BoundInstruction &instruction) {
       touched = std::max<int64_t>(touched, operand.as<std::byte>() - arena + static_cast<int64_t>(operand.bytes()));
 }
 
+static double threadCpuSeconds() {
+  timespec time;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 void RankProgram::runTimed(const BoundInstruction &instruction, StepContext &context) {
   auto start = std::chrono::steady_clock::now();
+  double cpuStart = threadCpuSeconds();
   instruction.run(instruction, context);
+  double cpuEnd = threadCpuSeconds();
   auto end = std::chrono::steady_clock::now();
   ProfileEntry &entry = profile[instruction.profileEntry];
   const plan::Cost &cost = instruction.source->cost();
   ++entry.calls;
   entry.seconds += std::chrono::duration<double>(end - start).count();
+  entry.cpuSeconds += cpuEnd - cpuStart;
   entry.flops += static_cast<double>(cost.flops());
   entry.bytes += static_cast<double>(cost.bytes_read()) + static_cast<double>(cost.bytes_written());
 }

@@ -12,8 +12,9 @@
 
 namespace tgpt::runtime {
 
-/// Best measured rate of the `linear` kernel on one core, in flops per second, on square matrices of `dtype`. Takes a
-/// quarter of a second, or two calls where those take longer. 0 when the kernels have no `linear` for this dtype.
+/// Best measured rate of the `linear` kernel on one core, in flops per second, on square matrices of `dtype`. In
+/// CPU time, so that a busy machine has the peak of a quiet one. Takes a quarter of a second, or two calls where those
+/// take longer. 0 when the kernels have no `linear` for this dtype.
 double measureCoreGemmFlopsPerSecond(const KernelSet &kernels, DType dtype);
 
 /// Cores this process may run on.

@@ -46,11 +46,12 @@ std::string_view tgpt::runtime::partOf(std::string_view opcode) {
 
 namespace {
 struct Times {
-  double seconds = 0, flops = 0, bytes = 0;
+  double seconds = 0, cpuSeconds = 0, flops = 0, bytes = 0;
   int64_t calls = 0;
 
   void add(const Times &more) {
-    seconds += more.seconds, flops += more.flops, bytes += more.bytes, calls += more.calls;
+    seconds += more.seconds, cpuSeconds += more.cpuSeconds, flops += more.flops, bytes += more.bytes,
+        calls += more.calls;
   }
 };
 } // namespace
@@ -63,9 +64,10 @@ template <typename Key> static std::vector<std::pair<Key, Times>> bySeconds(cons
 
 static void printRow(std::ostream &out, std::string_view name, const Times &times, double total, double perStep) {
   char row[160];
-  std::snprintf(row, sizeof(row), "%-24.*s %10.3f %7.1f %9.1f %10.2f %9.2f\n", static_cast<int>(name.size()),
+  std::snprintf(row, sizeof(row), "%-24.*s %10.3f %7.1f %10.3f %9.1f %10.2f %9.2f\n", static_cast<int>(name.size()),
                 name.data(), 1e3 * times.seconds * perStep, total > 0 ? 100 * times.seconds / total : 0,
-                static_cast<double>(times.calls) * perStep, times.seconds > 0 ? times.flops / times.seconds / 1e9 : 0,
+                1e3 * times.cpuSeconds * perStep, static_cast<double>(times.calls) * perStep,
+                times.seconds > 0 ? times.flops / times.seconds / 1e9 : 0,
                 times.seconds > 0 ? times.bytes / times.seconds / 1e9 : 0);
   out << row;
 }
@@ -76,13 +78,13 @@ void tgpt::runtime::printPartTimes(const Job &job, int64_t steps, std::ostream &
   double total = 0;
   for (int64_t rank = 0; rank < job.ranks(); ++rank)
     for (const ProfileEntry &entry : job.profile(rank)) {
-      Times times{entry.seconds, entry.flops, entry.bytes, entry.calls};
+      Times times{entry.seconds, entry.cpuSeconds, entry.flops, entry.bytes, entry.calls};
       byOpcode[entry.opcode].add(times);
       byPart[partOf(entry.opcode)].add(times);
       total += entry.seconds;
     }
   double perStep = 1.0 / static_cast<double>(std::max<int64_t>(steps, 1) * job.ranks());
-  out << "part (mean over ranks)      ms/step       %  calls/step   Gflop/s      GB/s\n";
+  out << "part (mean over ranks)      ms/step       %     cpu ms calls/step    Gflop/s      GB/s\n";
   for (const auto &[part, times] : bySeconds(byPart)) {
     printRow(out, part, times, total, perStep);
     for (const auto &[opcode, opcodeTimes] : bySeconds(byOpcode))

@@ -93,6 +93,11 @@ TEST(Job, ProfileCountsCallsAndTimes) {
   EXPECT_EQ(entryOf("send").calls, 6);
   EXPECT_EQ(entryOf("all_reduce").calls, 4);
   EXPECT_GT(entryOf("all_reduce").seconds, 0);
+  for (const ProfileEntry &entry : profile) {
+    EXPECT_GT(entry.cpuSeconds, 0) << entry.opcode;
+    EXPECT_LE(entry.cpuSeconds, entry.seconds * 1.01 + 1e-6)
+        << entry.opcode << ": a thread has no more CPU time than time";
+  }
   EXPECT_TRUE(std::is_sorted(profile.begin(), profile.end(),
                              [](const auto &a, const auto &b) { return a.seconds > b.seconds; }));
   job.resetProfile();
