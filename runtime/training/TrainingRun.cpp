@@ -210,6 +210,9 @@ void Run::train() {
   };
   loop.run();
   state = loop.getState();
+  if (state.step < options.steps)
+    progress.note("interrupted after step " + std::to_string(state.step) + " of " + std::to_string(options.steps) +
+                  (options.save.empty() ? "; nothing is saved without --save=DIR" : ""));
   tokensOfLastStep = loop.lastTokenCount();
 }
 

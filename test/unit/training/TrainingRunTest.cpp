@@ -170,6 +170,7 @@ TEST_F(TrainingRunTest, StopsWhenAskedAndSaves) {
   int steps = 0;
   runTraining(options, {.out = out, .stopRequested = [&] { return ++steps == 3; }});
   EXPECT_EQ(directory.read("saved/latest"), "step-000003\n");
+  EXPECT_SAYS(out.str(), "interrupted after step 3 of " + std::to_string(options.steps) + "\n");
 }
 
 TEST_F(TrainingRunTest, RefusesBadInput) {
