@@ -48,11 +48,11 @@ void split(CrossEntropyOp op) {
 struct SplitLossPass : tgpt::impl::SplitLossBase<SplitLossPass> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
+      numKept += isa<CrossEntropyGradOp>(op);
       if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
-        split(loss);
+        split(loss); // erases the op
         ++numSplit;
       }
-      numKept += isa<CrossEntropyGradOp>(op);
     });
   }
 };
