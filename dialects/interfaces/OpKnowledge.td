@@ -34,6 +34,9 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       The values that the backward reads: what must stay in memory between
       forward and backward.
     }], "::llvm::SmallVector<::mlir::Value>", "getSavedForBackward", (ins)>,
+    InterfaceMethod<[{
+      True when selective recomputation takes the op whatever operations it costs.
+    }], "bool", "isWorthRecomputing", (ins), "", [{ return false; }]>,
   ];
 }
 

@@ -172,6 +172,10 @@ def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention"> {
   let arguments = (ins Tgpt_Tensor:$query, Tgpt_Tensor:$key, Tgpt_Tensor:$value, I64Attr:$head_dim, F64Attr:$scale,
                        DefaultValuedAttr<BoolAttr, "true">:$causal);
   let results = (outs Tgpt_Tensor:$output, Tgpt_AccTensor:$lse);
+  let extraClassDeclaration = [{
+    /// The core of attention is what is recomputed first (arXiv 2205.05198).
+    bool isWorthRecomputing() { return true; }
+  }];
 }
 
 def Tgpt_GeluOp : Tgpt_ForwardFormat<"gelu"> {

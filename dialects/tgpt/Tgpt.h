@@ -31,6 +31,12 @@ namespace tgpt {
 inline constexpr llvm::StringLiteral layerAttributeName = "tgpt.layer";
 /// Discardable attribute on functions: "begin", "micro_batch" or "update".
 inline constexpr llvm::StringLiteral phaseAttributeName = "tgpt.phase";
+/// Discardable attribute on a forward op, true or false: the decision whether the
+/// backward computes its results again instead of keeping them.
+inline constexpr llvm::StringLiteral recomputeAttributeName = "tgpt.recompute";
+/// Discardable unit attribute on an op of the backward that computes again what the
+/// forward has computed.
+inline constexpr llvm::StringLiteral recomputedAttributeName = "tgpt.recomputed";
 
 } // namespace tgpt
 

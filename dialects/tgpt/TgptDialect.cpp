@@ -75,6 +75,10 @@ LogicalResult TgptDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     bool isLegal = phase && llvm::is_contained({"begin", "micro_batch", "update"}, phase.getValue());
     return verifyNamed(op, attribute, isLegal, "\"begin\", \"micro_batch\" or \"update\"");
   }
+  if (attribute.getName() == recomputeAttributeName)
+    return verifyNamed(op, attribute, isa<BoolAttr>(attribute.getValue()), "true or false");
+  if (attribute.getName() == recomputedAttributeName)
+    return verifyNamed(op, attribute, isa<UnitAttr>(attribute.getValue()), "no value");
   return success();
 }
 

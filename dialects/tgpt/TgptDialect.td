@@ -28,6 +28,8 @@ def TgptDialect : Dialect {
 
     Attributes that any op may carry:
     - `tgpt.layer`: the layer an op belongs to, an i64;
+    - `tgpt.recompute` on a forward op: whether the backward computes it again, a bool;
+    - `tgpt.recomputed` on an op of the backward that does so, a unit;
     - `tgpt.phase` on a function: "begin", "micro_batch" or "update";
     - `tgpt.name` on a function's argument or result: what a plan calls it, a string.
   }];

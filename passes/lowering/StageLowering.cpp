@@ -243,11 +243,11 @@ CostAttr StageLowering::costWithAccumulation(Operation *op, int64_t accumulated)
 }
 
 /// Local operations times the shards they were cut into within a dp rank's micro-batch:
-/// replicas count once.
+/// replicas count once, and what is recomputed is no work of the model's.
 void StageLowering::countModelFlops(KernelOpInterface op) {
   if (segmentKind != planir::SegmentKind::Forward && segmentKind != planir::SegmentKind::Backward)
     return;
-  if (!llvm::is_contained(modelKernels, op.getKernelName()))
+  if (!llvm::is_contained(modelKernels, op.getKernelName()) || op->hasAttr(recomputedAttributeName))
     return;
   llvm::SmallSetVector<StringRef, 4> axes;
   auto addAxes = [&](Type type) {
@@ -336,5 +336,7 @@ void StageLowering::enterScope(Operation *op) {
 
 std::string StageLowering::nameFor(Operation *op, unsigned result) {
   std::string name = prefix + "." + op->getName().stripDialect().str();
+  if (op->hasAttr(recomputedAttributeName))
+    name += ".recomputed";
   return result == 0 ? name : name + "." + std::to_string(result);
 }

@@ -109,13 +109,16 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     parameter->setAttr(decisionAttributeName, layout);
   }
 
-  /// Walks the forward, keeping the values whose last dim is sharded.
+  /// Walks the forward, keeping the values whose last dim is sharded, and what the
+  /// backward computes again: clones are sharded as their originals are.
   LogicalResult shardModel(func::FuncOp model) {
     SymbolTable symbols(getOperation()); // a look-up in the module itself is linear
     llvm::DenseSet<Value> featureSharded;
+    bool isBackward = false;
     for (Operation &op : llvm::make_early_inc_range(model.getBody().front())) {
-      if (isa<BeginBackwardOp>(op))
-        break;
+      isBackward |= isa<BeginBackwardOp>(op);
+      if (isBackward && !op.hasAttr(recomputedAttributeName))
+        continue;
       LogicalResult result = success();
       if (auto embedding = dyn_cast<EmbeddingOp>(op))
         result = shardEmbedding(embedding, symbols);

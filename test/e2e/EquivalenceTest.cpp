@@ -99,15 +99,16 @@ struct Grid {
   int tp, pp, dp;
   bool sp;
   int microBatches;
+  const char *recompute = "none";
 
   std::string flags() const {
     return "--tp=" + std::to_string(tp) + " --pp=" + std::to_string(pp) + " --dp=" + std::to_string(dp) +
-           (sp ? " --sp" : "") + " --micro-batches=" + std::to_string(microBatches) +
+           (sp ? " --sp" : "") + " --recompute=" + recompute + " --micro-batches=" + std::to_string(microBatches) +
            " --micro-batch-samples=" + std::to_string(16 / dp / microBatches);
   }
   std::string name() const {
     return "tp" + std::to_string(tp) + "pp" + std::to_string(pp) + "dp" + std::to_string(dp) + (sp ? "sp" : "") + "m" +
-           std::to_string(microBatches);
+           std::to_string(microBatches) + (recompute == std::string("none") ? "" : std::string("_") + recompute);
   }
 };
 
@@ -123,6 +124,11 @@ std::vector<Grid> grids() {
   all.push_back({1, 4, 1, false, 8});
   all.push_back({2, 4, 1, true, 2});  // fewer micro-batches than stages
   all.push_back({1, 3, 1, false, 4}); // stages of unequal depth
+  for (const char *recompute : {"selective", "full"}) {
+    all.push_back({2, 1, 2, false, 4, recompute});
+    all.push_back({2, 2, 1, true, 4, recompute});
+    all.push_back({1, 3, 2, false, 2, recompute});
+  }
   return all;
 }
 

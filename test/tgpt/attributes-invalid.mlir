@@ -34,3 +34,19 @@ func.func @argument_name(%x: tensor<4xf32> {tgpt.name = ""}) {
 
 // expected-error @below {{"tgpt.name" is 3 : i64, expected a string that is not empty}}
 func.func private @result_name() -> (tensor<4xf32> {tgpt.name = 3 : i64})
+
+// -----
+
+func.func @recompute(%x: tensor<4xf32>) {
+  // expected-error @below {{"tgpt.recompute" is "yes", expected true or false}}
+  %0 = tgpt.gelu %x {tgpt.recompute = "yes"} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @recomputed(%x: tensor<4xf32>) {
+  // expected-error @below {{"tgpt.recomputed" is false, expected no value}}
+  %0 = tgpt.gelu %x {tgpt.recomputed = false} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -42,6 +42,8 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
                              {"micro-batch-samples", options.microBatchSamples}})
     if (value < 1 || value > (1 << 20))
       return fail("--" + name + " is " + llvm::Twine(value) + ", expected 1 to 1048576");
+  if (options.recompute != "none" && options.recompute != "selective" && options.recompute != "full")
+    return fail("--recompute is '" + options.recompute + "', expected none, selective or full");
   if (request.memoryReport != "text" && request.memoryReport != "json" && request.memoryReport != "none")
     return fail("--memory-report is '" + request.memoryReport + "', expected text, json or none");
   if (output.ends_with(".bin") && request.lastPhase != "plan")

@@ -32,6 +32,11 @@ struct Flags {
                                      cl::value_desc("samples"), cl::init(1), cl::cat(category)};
   cl::opt<std::string> dtype{"dtype", cl::desc("Compute dtype: f64, f32 (default) or bf16 (with f32 master weights)"),
                              cl::value_desc("dtype"), cl::init("f32"), cl::cat(category)};
+  cl::opt<std::string> recompute{
+      "recompute",
+      cl::desc("Compute again in the backward instead of keeping: none (default), selective "
+               "(attention core, norms, activations) or full (all of a layer but its input)"),
+      cl::value_desc("mode"), cl::init("none"), cl::cat(category)};
   cl::list<int64_t> stages{"stages",
                            cl::desc("Layers of each pipeline stage, such as 9,8,8,7 (default: as even as can be)"),
                            cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
@@ -56,14 +61,12 @@ struct Flags {
                                     cl::value_desc("form"), cl::init("text"), cl::cat(category)};
 
   std::vector<cl::Option *> all() {
-    return {&tp,           &pp,
-            &dp,           &sp,
-            &microBatches, &microBatchSamples,
-            &dtype,        std::addressof(stages),
-            &maxGradNorm,  &beta1,
-            &beta2,        &epsilon,
-            &weightDecay,  &seed,
-            &compileTo,    &memoryReport};
+    return {&tp,          &pp,           &dp,
+            &sp,          &microBatches, &microBatchSamples,
+            &dtype,       &recompute,    std::addressof(stages),
+            &maxGradNorm, &beta1,        &beta2,
+            &epsilon,     &weightDecay,  &seed,
+            &compileTo,   &memoryReport};
   }
 };
 
@@ -88,6 +91,7 @@ std::string givenFlags() {
   append(text, flags->microBatches);
   append(text, flags->microBatchSamples);
   append(text, flags->dtype);
+  append(text, flags->recompute);
   append(text, flags->maxGradNorm);
   append(text, flags->beta1);
   append(text, flags->beta2);
@@ -115,6 +119,7 @@ CompileRequest tgpt::readCompileFlags() {
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
   options.dtype = flags->dtype;
+  options.recompute = flags->recompute;
   options.stages.assign(flags->stages.begin(), flags->stages.end());
   options.maxGradNorm = flags->maxGradNorm;
   options.beta1 = flags->beta1;

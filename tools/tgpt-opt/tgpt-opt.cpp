@@ -23,6 +23,7 @@
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/pipeline/Passes.h"
+#include "passes/recompute/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/training/Passes.h"
 #include "llvm/Config/llvm-config.h"
@@ -36,6 +37,7 @@ static void registerPasses() {
   mlir::registerPrintOpStatsPass();
   tgpt::registerModelPasses();
   tgpt::registerTrainingPasses();
+  tgpt::registerRecomputePasses();
   tgpt::registerShardingPasses();
   tgpt::registerPipelinePasses();
   tgpt::registerLoweringPasses();
