@@ -5,29 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs three training steps of the nano models in f64 on many grids and compares
-// loss, gradient norm, every gradient, parameter and moment with the plan of one
-// rank, after each step.
-//
-// Tolerance 1e-10: the grids add up the same numbers in another order. A sum of n
-// terms in f64 differs by at most n 1.1e-16 of the sum of magnitudes; n is below
-// 1e5 here and the models are shallow. Errors are relative to the largest element
-// of the tensor, but not below a floor: 1e-3 of the largest gradient of the model
-// for gradients (what is zero in exact arithmetic, such as the gradient of GPT-2's
-// key bias, is rounding noise of larger terms), its square for second moments, and
-// the learning rate for parameters, since AdamW moves an element by up to that.
+// Runs three training steps of the nano models in f64 on many grids, compiled by the
+// tools themselves, and compares loss, gradient norm, every gradient, parameter and
+// moment with the plan of one rank, after each step. SweepTest.cpp draws many more
+// models and grids, in one process.
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/e2e/Comparison.h"
 #include "test/e2e/CompiledModel.h"
-#include "test/e2e/TokenPattern.h"
-#include "test/e2e/Values.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <string>
 
 using namespace tgpt;
@@ -35,54 +26,12 @@ using namespace tgpt::runtime;
 
 namespace {
 
-constexpr int steps = 3;
-constexpr double learningRate = 1e-2;
+constexpr TrainingSettings settings{.steps = 3};
 constexpr double tolerance = 1e-10;
 
-using Role = plan::Variable::Role;
-
-struct Tensor {
-  Role role;
-  Values values;
-};
-
-/// What one step left behind.
-struct Snapshot {
-  double loss = 0, gradNorm = 0, tokenCount = 0;
-  std::map<std::string, Tensor> variables;
-  std::map<Role, double> largestOfRole;
-
-  /// The magnitude below which a difference does not count (see the top).
-  double floorOf(Role role) const {
-    switch (role) {
-    case plan::Variable::GRADIENT:
-    case plan::Variable::MOMENT1: return 1e-3 * largestOfRole.at(role);
-    case plan::Variable::MOMENT2: return 1e-6 * largestOfRole.at(role);
-    default: return learningRate;
-    }
-  }
-};
-
-/// Trains and keeps a snapshot a step.
-std::vector<Snapshot> train(const std::string &model, const std::string &flags) {
-  Job job(compileRecipe(std::filesystem::path(TGPT_RECIPES_DIR) / (model + ".yaml"), "--dtype=f64 --seed=7 " + flags));
-  job.initializeVariables();
-  TokenPattern inputs(job.plan(), learningRate);
-  std::vector<Snapshot> snapshots;
-  for (inputs.step = 1; inputs.step <= steps; ++inputs.step) {
-    const StepMetrics &metrics = job.runStep(inputs);
-    Snapshot snapshot{metrics.loss, metrics.gradNorm, metrics.tokenCount, {}, {}};
-    for (const std::string &name : job.variableNames()) {
-      Role role = job.variable(name).role();
-      Tensor &tensor = snapshot.variables[name] = {role, valuesOf(job.readVariable(name))};
-      snapshot.largestOfRole[role] = std::max(snapshot.largestOfRole[role], largest(tensor.values));
-    }
-    job.verifyCopiesEqual();
-    snapshots.push_back(std::move(snapshot));
-  }
-  for (int64_t rank = 0; rank < job.ranks(); ++rank)
-    EXPECT_EQ(job.highWaterBytes(rank), job.plannedBytes(rank)) << job.describeRank(rank);
-  return snapshots;
+std::vector<Snapshot> trainModel(const std::string &model, const std::string &flags) {
+  std::filesystem::path recipe = std::filesystem::path(TGPT_RECIPES_DIR) / (model + ".yaml");
+  return train(compileRecipe(recipe, "--dtype=f64 --seed=7 " + flags), settings);
 }
 
 /// The plan of one rank, trained once a model.
@@ -90,7 +39,7 @@ const std::vector<Snapshot> &reference(const std::string &model) {
   static std::map<std::string, std::vector<Snapshot>> references;
   auto found = references.find(model);
   if (found == references.end())
-    found = references.emplace(model, train(model, "--micro-batches=1 --micro-batch-samples=16")).first;
+    found = references.emplace(model, trainModel(model, "--micro-batches=1 --micro-batch-samples=16")).first;
   return found->second;
 }
 
@@ -132,40 +81,21 @@ std::vector<Grid> grids() {
   return all;
 }
 
-class EquivalenceTest : public testing::TestWithParam<std::tuple<std::string, Grid>> {};
-
-/// Keeps the worst error of each quantity, over all grids of this program.
-void note(const std::string &quantity, double error, const std::string &where) {
-  static std::map<std::string, double> worst;
-  double &known = worst[quantity];
-  if (error > known) {
-    known = error;
-    std::printf("worst error of %-14s %.2e  %s\n", (quantity + ":").c_str(), error, where.c_str());
-  }
-}
+class EquivalenceTest : public testing::TestWithParam<std::tuple<std::string, Grid>> {
+protected:
+  static inline WorstErrors worst;
+  static void TearDownTestSuite() { std::printf("%s", worst.text().c_str()); }
+};
 
 } // namespace
 
 TEST_P(EquivalenceTest, EqualsOneRank) {
   const auto &[model, grid] = GetParam();
-  const std::vector<Snapshot> &expected = reference(model);
-  std::vector<Snapshot> actual = train(model, grid.flags());
-  for (int step = 0; step < steps; ++step) {
-    const Snapshot &a = actual[step], &e = expected[step];
-    EXPECT_EQ(a.tokenCount, e.tokenCount);
-    EXPECT_NEAR(a.loss, e.loss, tolerance * e.loss) << "step " << step + 1;
-    EXPECT_NEAR(a.gradNorm, e.gradNorm, tolerance * e.gradNorm) << "step " << step + 1;
-    note("loss", std::abs(a.loss - e.loss) / e.loss, grid.name());
-    note("grad_norm", std::abs(a.gradNorm - e.gradNorm) / e.gradNorm, grid.name());
-    ASSERT_EQ(a.variables.size(), e.variables.size());
-    for (const auto &[name, tensor] : e.variables) {
-      const Values &found = a.variables.at(name).values;
-      ASSERT_EQ(found.size(), tensor.values.size()) << name;
-      double error = largestDifference(found, tensor.values) / std::max(largest(tensor.values), e.floorOf(tensor.role));
-      EXPECT_LE(error, tolerance) << name << " after step " << step + 1;
-      note(plan::Variable::Role_Name(tensor.role), error, grid.name() + " " + name);
-    }
-  }
+  std::vector<Difference> differences =
+      compare(trainModel(model, grid.flags()), reference(model), settings.learningRate);
+  for (const Difference &difference : differences)
+    EXPECT_LE(difference.error, tolerance) << difference.text();
+  worst.note(differences, model + " " + grid.name());
 }
 
 INSTANTIATE_TEST_SUITE_P(Grids, EquivalenceTest,

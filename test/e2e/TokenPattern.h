@@ -13,13 +13,21 @@
 
 namespace tgpt::runtime {
 
+/// Which labels are ignored, so that ranks and micro-batches hold unequal numbers of
+/// valid tokens.
+enum class IgnoredLabels {
+  None,
+  Uneven,   ///< every fifth sample a third of its labels, every seventh all of them
+  Halves,   ///< the first half of every sample: under sequence parallelism, whole ranks
+  AllButOne ///< one label of the whole batch is valid
+};
+
 /// Feeds a fixed pattern of tokens: sample g of a step is the same whatever the
-/// grid. Every fifth sample has a third of its labels ignored, every seventh all
-/// of them, so that ranks and micro-batches hold unequal numbers of valid tokens.
+/// grid.
 class TokenPattern : public StepInputs {
 public:
-  TokenPattern(const plan::Plan &plan, double learningRate)
-      : shape(plan.training()), dp(sizeOfDp(plan)), learningRate(learningRate) {}
+  TokenPattern(const plan::Plan &plan, double learningRate, IgnoredLabels ignored = IgnoredLabels::Uneven)
+      : shape(plan.training()), dp(sizeOfDp(plan)), learningRate(learningRate), ignored(ignored) {}
 
   int64_t step = 1;
 
@@ -47,14 +55,20 @@ private:
     uint64_t mixed = uint64_t(step * 1000003 + sample * 7919 + i) * 0x9E3779B97F4A7C15u;
     return int32_t((mixed >> 40) % uint64_t(shape.vocabulary()));
   }
-  int32_t label(int64_t sample, int64_t i) const {
-    bool isIgnored = sample % 7 == 6 || (sample % 5 == 4 && i % 3 == 0);
-    return isIgnored ? -100 : token(sample, i + 1);
+  int32_t label(int64_t sample, int64_t i) const { return isIgnored(sample, i) ? -100 : token(sample, i + 1); }
+  bool isIgnored(int64_t sample, int64_t i) const {
+    switch (ignored) {
+    case IgnoredLabels::Uneven: return sample % 7 == 6 || (sample % 5 == 4 && i % 3 == 0);
+    case IgnoredLabels::Halves: return i < shape.sequence_length() / 2;
+    case IgnoredLabels::AllButOne: return sample != 0 || i != shape.sequence_length() / 2;
+    default: return false;
+    }
   }
 
   plan::TrainingShape shape;
   int64_t dp;
   double learningRate;
+  IgnoredLabels ignored;
 };
 
 } // namespace tgpt::runtime

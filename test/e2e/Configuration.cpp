@@ -1,0 +1,112 @@
+//===- test/e2e/Configuration.cpp - one draw of the sweep -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/e2e/Configuration.h"
+
+using namespace tgpt;
+using runtime::IgnoredLabels;
+
+static const char *textOf(IgnoredLabels ignored) {
+  switch (ignored) {
+  case IgnoredLabels::None: return "none";
+  case IgnoredLabels::Uneven: return "uneven";
+  case IgnoredLabels::Halves: return "halves";
+  case IgnoredLabels::AllButOne: return "all-but-one";
+  }
+  return "";
+}
+
+Configuration Configuration::onOneRank() const {
+  Configuration one = *this;
+  one.options.microBatchSamples = globalSamples();
+  one.options.dp = one.options.pp = one.options.tp = one.options.microBatches = 1;
+  one.options.sequenceParallel = false;
+  one.options.stages.clear();
+  return one;
+}
+
+std::string Configuration::text() const {
+  auto number = [](const char *name, int64_t value) { return std::string(name) + std::to_string(value); };
+  std::string text = model.family == ModelFamily::Llama ? "llama" : "gpt2";
+  text += number(" vocabulary ", model.vocabulary) + number(" width ", model.width) + number(" layers ", model.layers) +
+          number(" heads ", model.heads) + number("/", model.kvHeads) + number(" ffn ", model.ffn) +
+          number(" sequence ", model.sequenceLength) + (model.tiedEmbeddings ? " tied" : " untied") + ", ignored " +
+          textOf(ignored) + ":" + number(" --tp=", options.tp) + (options.sequenceParallel ? " --sp" : "") +
+          number(" --dp=", options.dp) + number(" --pp=", options.pp);
+  for (size_t i = 0; i < options.stages.size(); ++i)
+    text += number(i == 0 ? " --stages=" : ",", options.stages[i]);
+  return text + number(" --micro-batches=", options.microBatches) +
+         number(" --micro-batch-samples=", options.microBatchSamples);
+}
+
+Configuration ConfigurationDraw::model() {
+  Configuration drawn;
+  ModelRecipe &model = drawn.model;
+  model.name = "drawn";
+  model.family = coin() ? ModelFamily::Llama : ModelFamily::Gpt2;
+  model.heads = oneOf<int64_t>({1, 2, 4, 4, 6, 8});
+  model.width = model.heads * oneOf<int64_t>({2, 4, 6});
+  model.kvHeads = model.heads;
+  if (model.family == ModelFamily::Llama)
+    while (model.kvHeads % 2 == 0 && coin())
+      model.kvHeads /= 2;
+  model.layers = oneOf<int64_t>({1, 2, 3, 4, 5});
+  model.ffn = oneOf<int64_t>({8, 12, 20, 36});
+  model.vocabulary = oneOf<int64_t>({8, 17, 26, 44});
+  model.sequenceLength = oneOf<int64_t>({4, 6, 8, 12});
+  model.normEpsilon = 1e-5;
+  model.ropeTheta = 100;
+  model.tiedEmbeddings = coin();
+  model.initStddev = 0.2; // far from the uniform guess, so that every gradient is of a size
+
+  CompileOptions &options = drawn.options;
+  options.dtype = "f64";
+  options.seed = random() % 1000;
+  options.maxGradNorm = oneOf({0.0, 0.1, 1.0, 100.0}); // none, always, sometimes and never in effect
+  options.microBatchSamples = oneOf<int64_t>({1, 2, 4, 6, 6, 12, 12, 24});
+  drawn.ignored = oneOf({IgnoredLabels::None, IgnoredLabels::Uneven, IgnoredLabels::Uneven, IgnoredLabels::Halves,
+                         IgnoredLabels::AllButOne});
+  return drawn;
+}
+
+/// Every stage at least one layer, the rest wherever they fall.
+std::vector<int64_t> ConfigurationDraw::stages(int64_t layers, int64_t pp) {
+  std::vector<int64_t> stages(pp, 1);
+  for (int64_t layer = pp; layer < layers; ++layer)
+    ++stages[random() % pp];
+  return stages;
+}
+
+/// Whether the compiler serves the grid; it refuses the others (test/passes/shard-invalid.mlir).
+static bool isServed(const Configuration &drawn) {
+  const ModelRecipe &model = drawn.model;
+  int64_t tp = drawn.options.tp;
+  bool isDivided =
+      model.heads % tp == 0 && model.kvHeads % tp == 0 && model.ffn % tp == 0 && model.vocabulary % tp == 0;
+  return isDivided && (!drawn.options.sequenceParallel || model.sequenceLength % tp == 0) &&
+         drawn.options.pp <= model.layers;
+}
+
+Configuration ConfigurationDraw::grid(const Configuration &model) {
+  constexpr int64_t mostRanks = 16; // threads on a few cores
+  int64_t samples = model.globalSamples();
+  for (;;) {
+    Configuration drawn = model;
+    CompileOptions &options = drawn.options;
+    options.tp = oneOf<int64_t>({1, 2, 4});
+    options.pp = oneOf<int64_t>({1, 1, 2, 3, 4});
+    options.dp = oneOf<int64_t>({1, 2, 3});
+    options.sequenceParallel = options.tp > 1 && coin();
+    options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6});
+    if (samples % (options.dp * options.microBatches) != 0 || drawn.ranks() > mostRanks || !isServed(drawn))
+      continue;
+    options.microBatchSamples = samples / options.dp / options.microBatches;
+    if (options.pp > 1 && coin())
+      options.stages = stages(model.model.layers, options.pp);
+    return drawn;
+  }
+}

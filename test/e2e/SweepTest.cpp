@@ -1,0 +1,117 @@
+//===- test/e2e/SweepTest.cpp - drawn models on drawn grids equal one rank -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Draws models and, for each, grids (Configuration.cpp), trains two steps in f64 and
+// compares loss, gradient norm, every gradient, parameter and moment with the plan of
+// one rank (Comparison.h) after each step. Prints the worst error of each quantity with
+// its configuration. The draws follow from the seed alone.
+//
+//   TGPT_SWEEP_CONFIGURATIONS=5000 TGPT_SWEEP_SEED=2 build/test/unit/test-sweep
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/e2e/Comparison.h"
+#include "test/e2e/Configuration.h"
+#include "test/e2e/InProcessCompiler.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+namespace {
+
+constexpr double tolerance = 1e-10; // Comparison.h says why
+constexpr int gridsPerModel = 6;
+
+int64_t fromEnvironment(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+class Sweep {
+public:
+  explicit Sweep(uint64_t seed) : draw(seed) {}
+
+  void run(int64_t configurations) {
+    for (int64_t done = 0; done < configurations;) {
+      Configuration model = draw.model();
+      std::vector<Snapshot> expected = train(model);
+      for (int i = 0; i < gridsPerModel && done < configurations; ++i, ++done)
+        runOne(draw.grid(model), expected);
+    }
+  }
+
+  /// How often a feature was drawn.
+  const std::map<std::string, int64_t> &getDrawn() const { return drawn; }
+  const WorstErrors &getWorst() const { return worst; }
+
+private:
+  std::vector<Snapshot> train(const Configuration &configuration) {
+    TrainingSettings settings;
+    settings.ignored = configuration.ignored;
+    return runtime::train(compiler.compile(configuration.model, configuration.options), settings);
+  }
+
+  void runOne(const Configuration &configuration, const std::vector<Snapshot> &expected) {
+    count(configuration);
+    try {
+      std::vector<Difference> differences = compare(train(configuration), expected, TrainingSettings().learningRate);
+      for (const Difference &difference : differences)
+        EXPECT_LE(difference.error, tolerance) << difference.text() << "\n" << configuration.text();
+      worst.note(differences, configuration.text());
+    } catch (const std::exception &error) {
+      ADD_FAILURE() << error.what() << "\n" << configuration.text();
+    }
+  }
+
+  void count(const Configuration &configuration) {
+    const CompileOptions &options = configuration.options;
+    const ModelRecipe &model = configuration.model;
+    auto add = [&](const std::string &feature, bool has) { drawn[feature] += has; };
+    add("llama", model.family == ModelFamily::Llama);
+    add("gpt2", model.family == ModelFamily::Gpt2);
+    add("tied", model.tiedEmbeddings);
+    add("tied over stages", model.tiedEmbeddings && options.pp > 1);
+    add("fewer KV heads", model.kvHeads < model.heads);
+    for (int64_t size : {2, 4})
+      add("tp=" + std::to_string(size), options.tp == size);
+    for (int64_t size : {2, 3})
+      add("dp=" + std::to_string(size), options.dp == size);
+    for (int64_t size : {2, 3, 4})
+      add("pp=" + std::to_string(size), options.pp == size);
+    add("sp", options.sequenceParallel);
+    add("sp and pp", options.sequenceParallel && options.pp > 1);
+    add("tp, dp and pp", options.tp > 1 && options.dp > 1 && options.pp > 1);
+    add("uneven stages", options.pp > 1 && model.layers % options.pp != 0);
+    add("fewer micro-batches than stages", options.microBatches < options.pp);
+    add("ignored labels", configuration.ignored != IgnoredLabels::None);
+  }
+
+  InProcessCompiler compiler;
+  ConfigurationDraw draw;
+  std::map<std::string, int64_t> drawn;
+  WorstErrors worst;
+};
+
+} // namespace
+
+TEST(SweepTest, EveryDrawEqualsOneRank) {
+  int64_t configurations = fromEnvironment("TGPT_SWEEP_CONFIGURATIONS", 320);
+  Sweep sweep(fromEnvironment("TGPT_SWEEP_SEED", 1));
+  sweep.run(configurations);
+  std::printf("%lld configurations\n%s", static_cast<long long>(configurations), sweep.getWorst().text().c_str());
+  for (const auto &[feature, times] : sweep.getDrawn()) {
+    std::printf("%6lld with %s\n", static_cast<long long>(times), feature.c_str());
+    EXPECT_GE(times, configurations / 100) << "the draws hardly meet: " << feature;
+  }
+}
