@@ -106,7 +106,7 @@ private:
 } // namespace
 
 TEST(SweepTest, EveryDrawEqualsOneRank) {
-  int64_t configurations = fromEnvironment("TGPT_SWEEP_CONFIGURATIONS", 320);
+  int64_t configurations = fromEnvironment("TGPT_SWEEP_CONFIGURATIONS", 600);
   Sweep sweep(fromEnvironment("TGPT_SWEEP_SEED", 1));
   sweep.run(configurations);
   std::printf("%lld configurations\n%s", static_cast<long long>(configurations), sweep.getWorst().text().c_str());

@@ -1,0 +1,186 @@
+//===- test/mutation/IrMutationTest.cpp - mistakes in partitioned programs that the verifier must find -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every collective of partitioned programs is dropped, repeated, or given other axes,
+// dims or reductions, with the types left alone and with the types a careless pass
+// would write; and every value's type is made to claim something false. Op verifiers
+// and dist-verify-partitioned must refuse what then computes something else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "runtime/plan/Error.h"
+#include "test/e2e/InProcessCompiler.h"
+#include "test/mutation/LayoutMutations.h"
+#include "test/mutation/MutationTable.h"
+#include "test/mutation/Programs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+using namespace mlir;
+using namespace tgpt;
+using dist::LayoutAttr;
+
+namespace {
+
+bool isCollective(Operation *op) {
+  return isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp, dist::SliceOp>(op);
+}
+
+/// Mutates one program, as it is after `phase`, in every place.
+class IrMutation {
+public:
+  IrMutation(InProcessCompiler &compiler, const Configuration &program, const std::string &phase, MutationTable &table)
+      : compiler(compiler), program(program), phase(phase), table(table),
+        run(compiler.compile(program.model, program.options)), original(compiler.importModel(program.model)) {
+    compiler.runPhases(*original, program.options, "", phase);
+  }
+
+  void mutateCollectives() {
+    for (size_t i = 0; i < opsOf(*original, isCollective).size(); ++i)
+      mutateCollective(i);
+  }
+
+  void mutateTypes() {
+    std::vector<Operation *> ops = opsOf(*original, [](Operation *op) { return op->getNumResults() > 0; });
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (unsigned result = 0; result < ops[i]->getNumResults(); ++result)
+        if (auto type = dyn_cast<RankedTensorType>(ops[i]->getResult(result).getType()); type && dist::layoutOf(type))
+          for (const FalseType &claimed : falseTypesOf(type, dist::meshOf(ops[i])))
+            attemptType(claimed, i, result);
+  }
+
+private:
+  using Predicate = llvm::function_ref<bool(Operation *)>;
+
+  static std::vector<Operation *> opsOf(ModuleOp module, Predicate predicate) {
+    std::vector<Operation *> ops;
+    module.walk([&](Operation *op) {
+      if (predicate(op))
+        ops.push_back(op);
+    });
+    return ops;
+  }
+
+  void mutateCollective(size_t index) {
+    auto attempt = [&](const char *mutation, llvm::function_ref<void(Operation *)> mutate) {
+      OwningOpRef<ModuleOp> mutant = original->clone();
+      Operation *op = opsOf(*mutant, isCollective)[index];
+      std::string where = op->getName().getStringRef().str() + " " + std::to_string(index);
+      mutate(op);
+      judge(mutation, *mutant, where);
+    };
+    attempt("drop", drop);
+    attempt("drop, claiming the result's type", dropClaiming);
+    attempt("repeat", repeat);
+    attempt("repeat, claiming the operand's type between", repeatClaiming);
+    Operation *op = opsOf(*original, isCollective)[index];
+    for (StringRef axis : {"dp", "pp", "tp"})
+      if (op->getAttrOfType<ArrayAttr>("axes") != Builder(op).getStrArrayAttr({axis})) {
+        auto setAxis = [&](Operation *op) { op->setAttr("axes", Builder(op).getStrArrayAttr({axis})); };
+        attempt("change axis", setAxis);
+        attempt("change axis, claiming what follows", [&](Operation *op) {
+          setAxis(op);
+          claimPartial(op, axis);
+        });
+      }
+    for (const char *name : {"dim", "split", "concat"})
+      if (op->hasAttr(name))
+        for (int64_t dim = 0; dim < dist::layoutOf(op->getOperand(0)).getRank(); ++dim)
+          if (dim != op->getAttrOfType<IntegerAttr>(name).getInt())
+            attempt("change dim", [&](Operation *op) { op->setAttr(name, Builder(op).getI64IntegerAttr(dim)); });
+    if (isa<dist::AllReduceOp>(op))
+      attempt("change reduction", [](Operation *op) {
+        auto reduce = cast<dist::AllReduceOp>(op);
+        reduce.setReduction(reduce.getReduction() == dist::ReductionKind::Sum ? dist::ReductionKind::Max
+                                                                              : dist::ReductionKind::Sum);
+      });
+  }
+
+  static void drop(Operation *op) {
+    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    op->erase();
+  }
+  static void dropClaiming(Operation *op) {
+    Value operand = op->getOperand(0);
+    operand.setType(op->getResult(0).getType());
+    drop(op);
+  }
+  static void repeat(Operation *op) {
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    Operation *second = builder.clone(*op);
+    op->getResult(0).replaceAllUsesWith(second->getResult(0));
+    second->setOperand(0, op->getResult(0));
+  }
+  static void repeatClaiming(Operation *op) {
+    repeat(op);
+    op->getResult(0).setType(op->getOperand(0).getType());
+  }
+  /// The result is partial over what the operand is, but for `axis`.
+  static void claimPartial(Operation *op, StringRef axis) {
+    LayoutAttr operand = dist::layoutOf(op->getOperand(0)), result = dist::layoutOf(op->getResult(0));
+    LayoutAttr::Axes rest = operand.partialAxes();
+    llvm::erase(rest, axis);
+    for (int64_t dim = 0; dim < result.getRank(); ++dim)
+      llvm::erase_if(rest, [&](StringRef left) { return llvm::is_contained(result.axesOf(dim), left); });
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    op->getResult(0).setType(dist::withLayout(type, result.withPartial(rest, operand.getReduction())));
+  }
+
+  void attemptType(const FalseType &claimed, size_t index, unsigned result) {
+    OwningOpRef<ModuleOp> mutant = original->clone();
+    Operation *op = opsOf(*mutant, [](Operation *op) { return op->getNumResults() > 0; })[index];
+    op->getResult(result).setType(claimed.type);
+    judge(claimed.mutation, *mutant, op->getName().getStringRef().str() + " result " + std::to_string(result));
+  }
+
+  void judge(const std::string &mutation, ModuleOp mutant, std::string where) {
+    std::string diagnostics;
+    Fate fate = Fate::Verifier;
+    if (compiler.accepts(mutant, "dist-verify-partitioned", diagnostics))
+      fate = judgeAccepted(mutant, diagnostics);
+    table.add(phase + ", " + mutation, fate, where + " of " + program.text() + ": " + diagnostics);
+  }
+
+  Fate judgeAccepted(ModuleOp mutant, std::string &why) {
+    try {
+      compiler.runPhases(mutant, program.options, phase, "plan");
+      return run.judge(compiler.emit(mutant, program.options), why);
+    } catch (const runtime::Error &) { // refused by a later phase, or by the plan checker
+      return Fate::Checker;
+    }
+  }
+
+  InProcessCompiler &compiler;
+  Configuration program;
+  std::string phase;
+  MutationTable &table;
+  MutantRun run;
+  OwningOpRef<ModuleOp> original;
+};
+
+} // namespace
+
+TEST(IrMutationTest, VerifierRefusesMutants) {
+  InProcessCompiler compiler;
+  MutationTable table;
+  for (const Configuration &program : mutatedPrograms(/*pp=*/1)) {
+    IrMutation mutation(compiler, program, "partitioned", table);
+    mutation.mutateCollectives();
+    mutation.mutateTypes();
+  }
+  for (const Configuration &program : mutatedPrograms(/*pp=*/2))
+    IrMutation(compiler, program, "pipelined", table).mutateCollectives();
+  std::printf("%s", table.text().c_str());
+  EXPECT_GT(table.mutants(), 4000);
+  EXPECT_EQ(table.shareCaught(), 1);
+}

@@ -1,0 +1,42 @@
+//===- test/mutation/Programs.h - the programs that are mutated -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_TEST_MUTATION_PROGRAMS_H
+#define TGPT_TEST_MUTATION_PROGRAMS_H
+
+#include "test/e2e/Configuration.h"
+
+#include <vector>
+
+namespace tgpt {
+
+/// Tiny models of both families on tp = 2, dp = 2, with and without sequence
+/// parallelism; in f64, so that an equivalent mutant is told from a wrong one. Sizes
+/// are even numbers that differ, so that no shape fits by chance.
+inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
+  std::vector<Configuration> programs;
+  for (ModelFamily family : {ModelFamily::Llama, ModelFamily::Gpt2})
+    for (bool sp : {false, true}) {
+      Configuration program;
+      program.model = {"tiny", family, 20,   16,  pp,   4,  family == ModelFamily::Llama ? 2 : 4,
+                       24,     6,      1e-5, 100, true, 0.2};
+      program.options.tp = 2;
+      program.options.dp = dp;
+      program.options.pp = pp;
+      program.options.sequenceParallel = sp;
+      program.options.microBatches = 2;
+      program.options.microBatchSamples = 2;
+      program.options.dtype = "f64";
+      program.options.maxGradNorm = 0.1; // always in effect: a wrong norm is a wrong weight
+      program.options.epsilon = 1e-4;
+      programs.push_back(program);
+    }
+  return programs;
+}
+
+} // namespace tgpt
+
+#endif // TGPT_TEST_MUTATION_PROGRAMS_H
