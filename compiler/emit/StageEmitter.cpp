@@ -40,6 +40,8 @@ private:
   /// A transfer reads or writes its buffer once.
   void setTransfer(Value read, Value written, plan::Instruction &instruction);
   uint32_t locationOf(Operation &op, StringRef what);
+  void emitLayouts(Operation &op, plan::Instruction &instruction);
+  uint32_t layoutIndexOf(dist::LayoutAttr layout);
 
   planir::StageOp stage;
   PlanIndices &indices;
@@ -182,8 +184,11 @@ void StageEmitter::emitSegment(planir::SegmentOp segment) {
   plan::Segment *program = made.add_segments();
   program->set_name(segment.getName().str());
   program->set_kind(kindOf(segment.getKind()));
-  for (Operation &op : segment.getBody().getOps())
-    emitInstruction(op, *program->add_instructions());
+  for (Operation &op : segment.getBody().getOps()) {
+    plan::Instruction *instruction = program->add_instructions();
+    emitInstruction(op, *instruction);
+    emitLayouts(op, *instruction);
+  }
 }
 
 void StageEmitter::emitInstruction(Operation &op, plan::Instruction &instruction) {
@@ -287,6 +292,35 @@ void StageEmitter::setTransfer(Value read, Value written, plan::Instruction &ins
     instruction.mutable_cost()->set_bytes_read(cast<planir::BufferType>(read.getType()).getBytes());
   if (written)
     instruction.mutable_cost()->set_bytes_written(cast<planir::BufferType>(written.getType()).getBytes());
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+void StageEmitter::emitLayouts(Operation &op, plan::Instruction &instruction) {
+  auto layouts = op.getAttrOfType<ArrayAttr>(planir::layoutsName);
+  if (!layouts)
+    return;
+  for (auto layout : layouts.getAsRange<dist::LayoutAttr>())
+    instruction.add_layouts(layoutIndexOf(layout));
+}
+
+uint32_t StageEmitter::layoutIndexOf(dist::LayoutAttr layout) {
+  auto [entry, isNew] = indices.layouts.try_emplace(layout, plan.layouts_size());
+  if (!isNew)
+    return entry->second;
+  plan::Layout *made = plan.add_layouts();
+  for (int64_t dim = 0; dim < layout.getRank(); ++dim) {
+    plan::DimSharding *sharding = made->add_dims();
+    for (StringRef axis : layout.axesOf(dim))
+      sharding->add_axes(axis.str());
+  }
+  for (StringRef axis : layout.partialAxes())
+    made->add_partial_axes(axis.str());
+  if (layout.isPartial())
+    made->set_reduction(dist::stringifyReductionKind(layout.getReduction()).str());
+  return entry->second;
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,15 +13,16 @@
 
 namespace tgpt {
 
-/// Indices that stages share: groups and channels by name, locations by text.
+/// Indices that stages share: groups and channels by name, locations by text, layouts.
 struct PlanIndices {
   llvm::StringMap<uint32_t> groups;
   llvm::StringMap<uint32_t> channels;
   llvm::StringMap<uint32_t> locations;
+  llvm::DenseMap<mlir::Attribute, uint32_t> layouts;
 };
 
 /// Appends `stage` to the plan; `indices` has its groups and channels, and gains its
-/// locations.
+/// locations and layouts.
 mlir::LogicalResult emitStage(planir::StageOp stage, PlanIndices &indices, plan::Plan &plan);
 
 /// The plan's code of an element type that buffers may have.

@@ -35,6 +35,10 @@ class ScheduleOp;
 
 /// Grain of the arena: offsets and sizes of regions are multiples of it.
 inline constexpr int64_t regionGrainBytes = 64;
+
+/// Attribute of an instruction: the layouts (without global shapes) of its inputs, then
+/// of its outputs, for the checker of plans. Absent where the program has none.
+inline constexpr llvm::StringLiteral layoutsName = "plan.layouts";
 } // namespace tgpt::planir
 
 #define GET_OP_CLASSES

@@ -19,8 +19,7 @@ using planir::MemoryKind;
 
 /// The kernels whose operations count as the model's, by the convention of the
 /// literature (arXiv 2204.02311, appendix B): matrix products and attention.
-static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention",
-                                                       "attention_grad"};
+static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention", "attention_grad"};
 
 planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
   SmallVector<int64_t> members;
@@ -40,8 +39,7 @@ planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::opti
   auto place = llvm::find_if(body, [](Operation &op) { return !isa<planir::GroupOp>(op); });
   OpBuilder builder(program.getContext());
   builder.setInsertionPoint(&body, place);
-  group = planir::GroupOp::create(builder, location, name, axes,
-                                  members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
+  group = planir::GroupOp::create(builder, location, name, axes, members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
   return group;
 }
 
@@ -52,8 +50,21 @@ int64_t GroupTable::memberCount(ArrayAttr axes, std::optional<ArrayRef<int64_t>>
   return count;
 }
 
-StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage,
-                             GroupTable &groups, LoweringCounts &counts)
+/// Says on the instruction how its operands, then its results, are spread over the ranks.
+static void setLayouts(Operation *instruction, ValueRange operands, ValueRange results) {
+  SmallVector<Attribute> layouts;
+  for (ValueRange values : {operands, results})
+    for (Value value : values) {
+      dist::LayoutAttr layout = dist::layoutOf(value);
+      if (!layout)
+        return;
+      layouts.push_back(layout.withGlobal({}));
+    }
+  instruction->setAttr(planir::layoutsName, ArrayAttr::get(instruction->getContext(), layouts));
+}
+
+StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups,
+                             LoweringCounts &counts)
     : parts(parts), flow(flow), stage(stage), groups(groups), counts(counts), buffers(stage, parts, flow),
       builder(stage.getContext()) {}
 
@@ -71,8 +82,7 @@ LogicalResult StageLowering::run() {
     scope = planir::stringifySegmentKind(segment.kind).str();
     OpBuilder detached(stage.getContext());
     dist::SegmentOp source = segment.op;
-    made.push_back(
-        planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
+    made.push_back(planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
     builder.setInsertionPointToEnd(&made.back().getBody().emplaceBlock());
     for (const FlowItem &item : segment.items) {
       if (failed(lower(item))) {
@@ -99,12 +109,12 @@ LogicalResult StageLowering::lower(const FlowItem &item) {
   switch (item.kind) {
   case FlowItem::Kind::Compute: return lowerOp(item.op);
   case FlowItem::Kind::Send:
-    planir::SendOp::create(builder, item.location, buffers.find(item.value)->value(), channel);
+    setLayouts(planir::SendOp::create(builder, item.location, buffers.find(item.value)->value(), channel), item.value, {});
     break;
-  case FlowItem::Kind::Receive: planir::RecvOp::create(builder, item.location, channel, make()); break;
-  case FlowItem::Kind::Input: planir::InputOp::create(builder, item.location, item.name, make()); break;
+  case FlowItem::Kind::Receive: setLayouts(planir::RecvOp::create(builder, item.location, channel, make()), {}, item.value); break;
+  case FlowItem::Kind::Input: setLayouts(planir::InputOp::create(builder, item.location, item.name, make()), {}, item.value); break;
   case FlowItem::Kind::Output:
-    planir::OutputOp::create(builder, item.location, buffers.find(item.value)->value(), item.name);
+    setLayouts(planir::OutputOp::create(builder, item.location, buffers.find(item.value)->value(), item.name), item.value, {});
     break;
   }
   return success();
@@ -134,9 +144,8 @@ void StageLowering::lowerRead(ReadOp op) {
   StageBuffer &variable = buffers.ofVariable(op.getSymbol());
   if (!flow.hasEvent(op.getSymbol(), position, flow.factsOf(op.getValue()).lastUse, StageFlow::Events::Writes))
     return buffers.bind(op.getValue(), variable);
-  StageBuffer &copy =
-      buffers.create(op.getLoc(), (op.getSymbol() + ".before").str(), variable.type(), MemoryKind::Scratch);
-  writeCopy(op.getLoc(), variable, copy);
+  StageBuffer &copy = buffers.create(op.getLoc(), (op.getSymbol() + ".before").str(), variable.type(), MemoryKind::Scratch);
+  writeCopy(op.getValue(), op.getLoc(), variable, copy);
   buffers.bind(op.getValue(), copy);
 }
 
@@ -149,11 +158,11 @@ void StageLowering::lowerWrite(WriteOp op) {
     return;
   auto producer = rootOf(op.getValue()).getDefiningOp<KernelOpInterface>();
   if (!value || (producer && producer->getNumOperands() == 0 && producer->getNumResults() == 1)) {
-    writeKernel(producer.getLoc(), producer.getKernelName(), {}, variable.value(),
-                producer.getKernelAttributes().getDictionary(op.getContext()), costOf(producer));
-    return;
+    auto kernel = writeKernel(producer.getLoc(), producer.getKernelName(), {}, variable.value(),
+                              producer.getKernelAttributes().getDictionary(op.getContext()), costOf(producer));
+    return setLayouts(kernel, {}, op.getValue());
   }
-  writeCopy(op.getLoc(), *value, variable);
+  writeCopy(op.getValue(), op.getLoc(), *value, variable);
 }
 
 void StageLowering::lowerAccumulate(AccumulateOp op) {
@@ -161,24 +170,26 @@ void StageLowering::lowerAccumulate(AccumulateOp op) {
     return;
   ++counts.separateAccumulations;
   Value input = buffers.find(op.getValue())->value(), output = buffers.ofVariable(op.getSymbol()).value();
-  writeKernel(op.getLoc(), "accumulate", input, output, builder.getDictionaryAttr({}), costOf(op));
+  auto kernel = writeKernel(op.getLoc(), "accumulate", input, output, builder.getDictionaryAttr({}), costOf(op));
+  setLayouts(kernel, op.getValue(), op.getValue());
 }
 
-void StageLowering::writeCopy(Location location, StageBuffer &from, StageBuffer &to) {
+void StageLowering::writeCopy(Value value, Location location, StageBuffer &from, StageBuffer &to) {
   ++counts.copies;
   int64_t bytes = from.type().getBytes();
-  writeKernel(location, "copy", from.value(), to.value(), builder.getDictionaryAttr({}),
-              CostAttr::get(builder.getContext(), 0, bytes, bytes));
+  auto kernel = writeKernel(location, "copy", from.value(), to.value(), builder.getDictionaryAttr({}),
+                            CostAttr::get(builder.getContext(), 0, bytes, bytes));
+  setLayouts(kernel, value, value);
 }
 
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
-void StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
-                                DictionaryAttr scalars, CostAttr cost) {
+planir::KernelOp StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
+                                            DictionaryAttr scalars, CostAttr cost) {
   ++counts.kernels;
-  planir::KernelOp::create(builder, location, builder.getStringAttr(opcode), inputs, outputs, scalars, cost);
+  return planir::KernelOp::create(builder, location, builder.getStringAttr(opcode), inputs, outputs, scalars, cost);
 }
 
 LogicalResult StageLowering::lowerKernel(KernelOpInterface op) {
@@ -199,7 +210,8 @@ LogicalResult StageLowering::lowerKernel(KernelOpInterface op) {
   FailureOr<DictionaryAttr> scalars = scalarsOf(op, accumulated);
   if (failed(scalars))
     return failure();
-  writeKernel(op.getLoc(), op.getKernelName(), inputs, outputs, *scalars, costWithAccumulation(op, accumulated));
+  auto kernel = writeKernel(op.getLoc(), op.getKernelName(), inputs, outputs, *scalars, costWithAccumulation(op, accumulated));
+  setLayouts(kernel, op->getOperands(), op->getResults());
   countModelFlops(op);
   return success();
 }
@@ -216,8 +228,7 @@ FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t
     llvm::erase_if(axes, [&](StringRef axis) { return mesh.sizeOf(axis) == 1; });
     int64_t stride = cast<RankedTensorType>(value.getType()).getDimSize(offset.dim);
     scalars.set(offset.attribute, axes.empty() ? Attribute(builder.getI64IntegerAttr(0))
-                                               : planir::AxisOffsetAttr::get(builder.getContext(),
-                                                                             builder.getStrArrayAttr(axes), stride));
+                                               : planir::AxisOffsetAttr::get(builder.getContext(), builder.getStrArrayAttr(axes), stride));
   }
   if (accumulated != 0)
     scalars.set("accumulate", builder.getI64IntegerAttr(accumulated));
@@ -274,8 +285,7 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   auto axes = op->getAttrOfType<ArrayAttr>("axes");
   std::optional<ArrayRef<int64_t>> stages;
   if (auto reduce = dyn_cast<dist::AllReduceOp>(op)) {
-    kind =
-        reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
+    kind = reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
     stages = reduce.getStages();
   } else if (auto gather = dyn_cast<dist::AllGatherOp>(op)) {
     kind = CollectiveKind::AllGather;
@@ -294,15 +304,15 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   if (!output)
     output = isAlone ? input
                      : &buffers.create(op->getLoc(), nameFor(op, 0),
-                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())),
-                                       MemoryKind::Scratch);
+                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())), MemoryKind::Scratch);
   buffers.bind(op->getResult(0), *output);
   if (isAlone)
     return success();
   ++counts.collectives;
   StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
-  planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group, dim, concat,
-                               costOf(op));
+  auto collective =
+      planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group, dim, concat, costOf(op));
+  setLayouts(collective, op->getOperands(), op->getResults());
   return success();
 }
 

@@ -75,9 +75,9 @@ private:
   planir::CostAttr costOf(mlir::Operation *op);
   planir::CostAttr costWithAccumulation(mlir::Operation *op, int64_t accumulated);
   void countModelFlops(KernelOpInterface op);
-  void writeKernel(mlir::Location location, llvm::StringRef opcode, llvm::ArrayRef<mlir::Value> inputs,
-                   llvm::ArrayRef<mlir::Value> outputs, mlir::DictionaryAttr scalars, planir::CostAttr cost);
-  void writeCopy(mlir::Location location, StageBuffer &from, StageBuffer &to);
+  planir::KernelOp writeKernel(mlir::Location location, llvm::StringRef opcode, llvm::ArrayRef<mlir::Value> inputs,
+                               llvm::ArrayRef<mlir::Value> outputs, mlir::DictionaryAttr scalars, planir::CostAttr cost);
+  void writeCopy(mlir::Value value, mlir::Location location, StageBuffer &from, StageBuffer &to);
   void enterScope(mlir::Operation *op);
   std::string nameFor(mlir::Operation *op, unsigned result);
 

@@ -45,6 +45,9 @@ struct Extent {
   int64_t begin;
   int64_t end;
   bool overlaps(const Extent &other) const { return region == other.region && begin < other.end && other.begin < end; }
+  bool contains(const Extent &inner) const {
+    return region == inner.region && begin <= inner.begin && inner.end <= end;
+  }
   bool operator==(const Extent &) const = default;
 };
 

@@ -14,76 +14,16 @@
 // hold something.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/plan/BufferExtent.h"
+#include "runtime/plan/LastWrites.h"
 #include "runtime/plan/PlanProblems.h"
 #include "runtime/plan/PlanText.h"
 
-#include <algorithm>
-#include <map>
 #include <set>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
 
 namespace {
-
-/// Who wrote each byte of a stage's regions last.
-class LastWrites {
-public:
-  struct Write {
-    Extent extent;
-    uint32_t buffer;
-  };
-
-  void add(const Write &write) {
-    Pieces &pieces = regions[write.extent.region];
-    int64_t begin = write.extent.begin, end = write.extent.end;
-    cut(pieces, begin);
-    cut(pieces, end);
-    pieces.erase(pieces.lower_bound(begin), pieces.lower_bound(end));
-    pieces.emplace(begin, Piece{end, write});
-  }
-
-  /// Calls visit(first byte, write) for the pieces of an extent in order; `write`
-  /// is null where nobody wrote. Stops when visit returns false.
-  template <typename Visit> void forEachPiece(const Extent &extent, const Visit &visit) const {
-    auto found = regions.find(extent.region);
-    if (found == regions.end())
-      return void(visit(extent.begin, nullptr));
-    auto piece = found->second.upper_bound(extent.begin);
-    if (piece != found->second.begin() && std::prev(piece)->second.end > extent.begin)
-      --piece;
-    int64_t at = extent.begin;
-    for (; piece != found->second.end() && piece->first < extent.end; at = (piece++)->second.end)
-      if ((piece->first > at && !visit(at, nullptr)) || !visit(std::max(at, piece->first), &piece->second.write))
-        return;
-    if (at < extent.end)
-      visit(at, nullptr);
-  }
-
-private:
-  struct Piece {
-    int64_t end;
-    Write write;
-  };
-  using Pieces = std::map<int64_t, Piece>; // by first byte; disjoint
-
-  /// Makes `at` a boundary between pieces.
-  static void cut(Pieces &pieces, int64_t at) {
-    auto next = pieces.lower_bound(at);
-    if (next == pieces.begin() || std::prev(next)->second.end <= at)
-      return;
-    Piece rest = std::prev(next)->second;
-    std::prev(next)->second.end = at;
-    pieces.emplace_hint(next, at, rest);
-  }
-
-  std::map<uint32_t, Pieces> regions;
-};
-
-static bool contains(const Extent &outer, const Extent &inner) {
-  return outer.region == inner.region && outer.begin <= inner.begin && inner.end <= outer.end;
-}
 
 /// Follows one stage's segments in the order in which a micro-batch meets them.
 class StageDataflow {
@@ -115,7 +55,7 @@ private:
       if (!problem.empty())
         problems.add(instructionPlace(plan, stage, segment, i) + ": " + problem);
       for (uint32_t output : instruction.outputs())
-        writes(output).add({extentOf(stage.buffers(output)), output});
+        writes(output).add({extentOf(stage.buffers(output)), output, 0});
     }
   }
 
@@ -158,12 +98,12 @@ private:
         problem = "its byte " + std::to_string(begin - extent.begin) + " of " +
                   std::to_string(extent.end - extent.begin) + " was not written before " +
                   (regionKind(buffer) == plan::Region::ACTIVATIONS ? "for this micro-batch" : "in this segment");
-      else if (!contains(extent, write->extent) && !contains(write->extent, extent))
+      else if (!extent.contains(write->extent) && !write->extent.contains(extent))
         problem = "'" + stage.buffers(write->buffer).name() + "' has overwritten a part of it";
       else if (stage.buffers(write->buffer).dtype() != stage.buffers(buffer).dtype())
         problem = "it was last written as '" + stage.buffers(write->buffer).name() + "', " +
                   tensorText(stage.buffers(write->buffer));
-      else if (contains(write->extent, extent))
+      else if (write->extent.contains(extent))
         whole = write;
       return problem.empty();
     });

@@ -86,6 +86,9 @@ std::vector<std::string> tgpt::runtime::findPlanProblems(const plan::Plan &plan,
     return problems.take();
   checkProgress(plan, grid, problems);
   checkDataflow(plan, problems);
+  if (problems.any())
+    return problems.take();
+  checkLayouts(plan, problems);
   return problems.take();
 }
 

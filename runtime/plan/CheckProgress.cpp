@@ -141,7 +141,8 @@ bool StepSimulation::agree(const Walker &a, const Walker &b) {
   const plan::Buffer &from = a.stage->buffers(x.inputs(0)), &other = b.stage->buffers(y.inputs(0));
   bool same = x.kind() == y.kind() && x.opcode() == y.opcode() && x.dim() == y.dim() && x.dim2() == y.dim2() &&
               from.dtype() == other.dtype() &&
-              std::equal(from.shape().begin(), from.shape().end(), other.shape().begin(), other.shape().end());
+              std::equal(from.shape().begin(), from.shape().end(), other.shape().begin(), other.shape().end()) &&
+              std::equal(x.layouts().begin(), x.layouts().end(), y.layouts().begin(), y.layouts().end());
   if (!same)
     problems.add("collectives of group " + std::to_string(x.group()) + " do not match: " + place(a) + " on " +
                  tensorText(from) + " meets " + place(b) + " on " + tensorText(other));

@@ -50,6 +50,8 @@ void checkInstructions(const plan::Plan &plan, const RankGrid &grid, const Kerne
 void checkSchedule(const plan::Plan &plan, PlanProblems &problems);
 /// Every byte of the short-lived regions is written before it is read.
 void checkDataflow(const plan::Plan &plan, PlanProblems &problems);
+/// Every value is taken for what it is: whole, a shard, or an addend.
+void checkLayouts(const plan::Plan &plan, PlanProblems &problems);
 /// All stages together: matching collectives, no deadlock, no message left over.
 void checkProgress(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems);
 

@@ -64,10 +64,11 @@ private:
   }
 
   void falseAxes() {
-    LayoutAttr claimed = layout.withPartial(swapped(layout.partialAxes()), layout.getReduction());
+    SmallVector<Axes> dims;
     for (int64_t dim = 0; dim < layout.getRank(); ++dim)
-      claimed = claimed.withDim(dim, swapped(layout.axesOf(dim)));
-    claim("type: swap dp and tp", claimed);
+      dims.push_back(swapped(layout.axesOf(dim)));
+    claim("type: swap dp and tp",
+          LayoutAttr::get(type.getContext(), dims, swapped(layout.partialAxes()), layout.getReduction()));
   }
 
   void falseDim(int64_t dim) {

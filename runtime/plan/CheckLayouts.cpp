@@ -1,0 +1,348 @@
+//===- CheckLayouts.cpp - does everyone take a value for what it is? ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler's type check, repeated on the plan: every instruction says how the
+// values it reads and writes are spread over the ranks, and
+//
+//   - what it reads was last written as it takes it: a partial sum that no collective
+//     has closed is not read as whole, nor a whole value reduced again. Where a buffer
+//     is only a part of the other (a piece of a bucket), the partial axes must agree;
+//   - the layout that a collective gives follows from the one it takes and its group;
+//   - a variable holds at the end of a step what it says and what the next step takes
+//     it for; one micro-batch leaves it to the next as it found it;
+//   - both ends of a channel, and the stages that meet in a collective, agree.
+//
+// What a kernel makes of its inputs is the compiler's knowledge and is taken from the
+// plan. A plan without layouts, written by hand, is not checked.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/LastWrites.h"
+#include "runtime/plan/PlanProblems.h"
+#include "runtime/plan/PlanText.h"
+
+#include <optional>
+#include <set>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+using Axes = google::protobuf::RepeatedPtrField<std::string>;
+
+template <typename T> static std::string joined(const T &words) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// "[dp, -, -] partial sum over tp".
+static std::string layoutText(const plan::Layout &layout) {
+  std::vector<std::string> dims;
+  for (const plan::DimSharding &dim : layout.dims())
+    dims.push_back(dim.axes().empty() ? "-" : dim.axes_size() == 1 ? dim.axes(0) : "{" + joined(dim.axes()) + "}");
+  std::string text = "[" + joined(dims) + "]";
+  if (layout.partial_axes_size() > 0)
+    text += " partial " + layout.reduction() + " over " + joined(layout.partial_axes());
+  return text;
+}
+
+static bool sameAxes(const Axes &a, const Axes &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+static bool samePartial(const plan::Layout &a, const plan::Layout &b) {
+  return a.reduction() == b.reduction() && sameAxes(a.partial_axes(), b.partial_axes());
+}
+
+static bool same(const plan::Layout &a, const plan::Layout &b) {
+  return samePartial(a, b) && std::equal(a.dims().begin(), a.dims().end(), b.dims().begin(), b.dims().end(),
+                                         [](const auto &x, const auto &y) { return sameAxes(x.axes(), y.axes()); });
+}
+
+//===----------------------------------------------------------------------===//
+// The table of layouts
+//===----------------------------------------------------------------------===//
+
+/// Each axis is one of the mesh and is used once.
+static void checkTable(const plan::Plan &plan, PlanProblems &problems) {
+  std::set<std::string> meshAxes;
+  for (const plan::MeshAxis &axis : plan.mesh().axes())
+    meshAxes.insert(axis.name());
+  for (int i = 0; i < plan.layouts_size(); ++i) {
+    const plan::Layout &layout = plan.layouts(i);
+    std::string place = "layout " + std::to_string(i) + " " + layoutText(layout);
+    std::set<std::string> seen;
+    auto check = [&](const Axes &axes) {
+      for (const std::string &axis : axes)
+        if (!meshAxes.count(axis))
+          problems.add(place + " names '" + axis + "', which is not an axis of the mesh");
+        else if (!seen.insert(axis).second)
+          problems.add(place + " names axis '" + axis + "' twice");
+    };
+    for (const plan::DimSharding &dim : layout.dims())
+      check(dim.axes());
+    check(layout.partial_axes());
+    bool isPartial = layout.partial_axes_size() > 0;
+    if (isPartial ? layout.reduction() != "sum" && layout.reduction() != "max" : !layout.reduction().empty())
+      problems.add(place + " reduces by '" + layout.reduction() + "', possible are 'sum' and 'max'");
+  }
+}
+
+/// One layout an operand, of its rank, or what is wrong.
+static std::string problemOfIndices(const plan::Plan &plan, const plan::StageProgram &stage,
+                                    const plan::Instruction &instruction) {
+  int operands = instruction.inputs_size() + instruction.outputs_size();
+  if (instruction.layouts_size() != operands)
+    return "has " + std::to_string(instruction.layouts_size()) + " layouts for " + std::to_string(operands) +
+           " operands";
+  for (int i = 0; i < operands; ++i) {
+    uint32_t layout = instruction.layouts(i);
+    if (layout >= static_cast<uint32_t>(plan.layouts_size()))
+      return "names layout " + std::to_string(layout) + ", but the plan has " + std::to_string(plan.layouts_size());
+    uint32_t buffer =
+        i < instruction.inputs_size() ? instruction.inputs(i) : instruction.outputs(i - instruction.inputs_size());
+    if (plan.layouts(layout).dims_size() != stage.buffers(buffer).shape_size())
+      return "gives '" + stage.buffers(buffer).name() + "', " + tensorText(stage.buffers(buffer)) + ", the layout " +
+             layoutText(plan.layouts(layout));
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The layout that a collective makes of its input's.
+class CollectiveLayout {
+public:
+  CollectiveLayout(const plan::Instruction &instruction, const Axes &group, const plan::Layout &input)
+      : instruction(instruction), group(group), input(input), result(input) {}
+
+  /// The layout, or nothing where the input cannot be taken (`problem` says why).
+  std::optional<plan::Layout> follow() {
+    switch (instruction.kind()) {
+    case plan::Instruction::ALL_REDUCE: reduce(instruction.opcode()); break;
+    case plan::Instruction::ALL_GATHER: gather(instruction.dim()); break;
+    case plan::Instruction::REDUCE_SCATTER:
+      reduce("sum");
+      scatter(instruction.dim());
+      break;
+    default: gather(instruction.dim2()); scatter(instruction.dim());
+    }
+    return problem.empty() ? std::optional(result) : std::nullopt;
+  }
+  std::string problem;
+
+private:
+  bool isOfGroup(const std::string &axis) const { return std::find(group.begin(), group.end(), axis) != group.end(); }
+
+  void reduce(const std::string &by) {
+    for (const std::string &axis : group)
+      if (axis != "pp" &&
+          std::find(input.partial_axes().begin(), input.partial_axes().end(), axis) == input.partial_axes().end())
+        problem = "reduces over " + axis + " what is " + layoutText(input);
+    if (group.size() > 1 || group.Get(0) != "pp")
+      if (input.reduction() != by)
+        problem = "reduces by '" + by + "' what is " + layoutText(input);
+    result.clear_partial_axes();
+    for (const std::string &axis : input.partial_axes())
+      if (!isOfGroup(axis))
+        result.add_partial_axes(axis);
+    if (result.partial_axes().empty())
+      result.clear_reduction();
+  }
+  void gather(int64_t dim) {
+    Axes &axes = *result.mutable_dims(static_cast<int>(dim))->mutable_axes();
+    int rest = axes.size() - group.size();
+    if (rest < 0 || !std::equal(group.begin(), group.end(), axes.begin() + rest))
+      problem =
+          "gathers over " + joined(group) + " dimension " + std::to_string(dim) + " of what is " + layoutText(input);
+    else
+      axes.DeleteSubrange(rest, group.size());
+  }
+  void scatter(int64_t dim) {
+    for (const std::string &axis : group)
+      result.mutable_dims(static_cast<int>(dim))->add_axes(axis);
+  }
+
+  const plan::Instruction &instruction;
+  const Axes &group;
+  const plan::Layout &input;
+  plan::Layout result;
+};
+
+//===----------------------------------------------------------------------===//
+// The flow of values
+//===----------------------------------------------------------------------===//
+
+/// Follows one stage through a step, twice through its micro-batch.
+class StageLayouts {
+public:
+  StageLayouts(const plan::Plan &plan, const plan::StageProgram &stage, std::vector<int64_t> &channelLayouts,
+               PlanProblems &problems)
+      : plan(plan), stage(stage), channelLayouts(channelLayouts), problems(problems) {}
+
+  void check() {
+    for (const plan::Variable &variable : stage.variables())
+      state.add({extentOf(stage.buffers(variable.buffer())), variable.buffer(), ofVariable});
+    run(plan::Segment::BEGIN);
+    for (int pass = 0; pass < 2; ++pass) {
+      run(plan::Segment::FORWARD);
+      run(plan::Segment::BACKWARD);
+    }
+    run(plan::Segment::UPDATE);
+    for (const plan::Variable &variable : stage.variables())
+      checkEnd(variable);
+  }
+
+private:
+  /// In place of a layout's index: the one that the variable in the buffer says.
+  static constexpr uint32_t ofVariable = ~0u;
+
+  void run(plan::Segment::Kind kind) {
+    for (int s = 0; s < stage.segments_size(); ++s)
+      for (int i = 0; stage.segments(s).kind() == kind && i < stage.segments(s).instructions_size(); ++i) {
+        if (problems.full())
+          return;
+        const plan::Instruction &instruction = stage.segments(s).instructions(i);
+        std::string problem = problemOf(instruction);
+        if (!problem.empty())
+          problems.add(instructionPlace(plan, stage, s, i) + " " + problem);
+        for (int o = 0; o < instruction.outputs_size(); ++o)
+          state.add({extentOf(stage.buffers(instruction.outputs(o))), instruction.outputs(o),
+                     instruction.layouts(instruction.inputs_size() + o)});
+      }
+  }
+
+  std::string problemOf(const plan::Instruction &instruction) {
+    std::string problem;
+    for (int i = 0; i < instruction.inputs_size() && problem.empty(); ++i)
+      problem = problemOfRead(instruction.inputs(i), instruction.layouts(i));
+    for (const plan::Attribute &attribute : instruction.attributes())
+      for (int o = 0; attribute.name() == "accumulate" && o < std::min(instruction.outputs_size(), 63); ++o)
+        if (problem.empty() && (attribute.i() >> o & 1))
+          problem = problemOfRead(instruction.outputs(o), instruction.layouts(instruction.inputs_size() + o));
+    if (!problem.empty())
+      return problem;
+    switch (instruction.kind()) {
+    case plan::Instruction::ALL_REDUCE:
+    case plan::Instruction::ALL_GATHER:
+    case plan::Instruction::REDUCE_SCATTER:
+    case plan::Instruction::ALL_TO_ALL: return problemOfCollective(instruction);
+    case plan::Instruction::SEND:
+    case plan::Instruction::RECV: return problemOfMessage(instruction);
+    case plan::Instruction::OUTPUT: return problemOfOutput(instruction);
+    default: return "";
+    }
+  }
+
+  std::string problemOfRead(uint32_t buffer, uint32_t taken) const {
+    std::string problem;
+    state.forEachPiece(extentOf(stage.buffers(buffer)), [&](int64_t, const LastWrites::Write *write) {
+      if (!write) // CheckDataflow's concern
+        return true;
+      plan::Layout written = write->layout == ofVariable ? variableLayout(write->buffer) : plan.layouts(write->layout);
+      const auto &shape = stage.buffers(buffer).shape(), &writtenShape = stage.buffers(write->buffer).shape();
+      bool isWhole = std::equal(shape.begin(), shape.end(), writtenShape.begin(), writtenShape.end());
+      if (isWhole ? !same(written, plan.layouts(taken)) : !samePartial(written, plan.layouts(taken)))
+        problem = "takes '" + stage.buffers(buffer).name() + "' for " + layoutText(plan.layouts(taken)) +
+                  ", but it is " + layoutText(written);
+      return problem.empty();
+    });
+    return problem;
+  }
+
+  std::string problemOfCollective(const plan::Instruction &instruction) const {
+    CollectiveLayout collective(instruction, plan.groups(instruction.group()).axes(),
+                                plan.layouts(instruction.layouts(0)));
+    std::optional<plan::Layout> expected = collective.follow();
+    if (!expected)
+      return collective.problem;
+    const plan::Layout &given = plan.layouts(instruction.layouts(1));
+    return same(given, *expected) ? "" : "gives " + layoutText(given) + ", expected " + layoutText(*expected);
+  }
+
+  /// The first to use a channel says what it carries.
+  std::string problemOfMessage(const plan::Instruction &instruction) {
+    int64_t &carried = channelLayouts[instruction.channel()];
+    if (carried < 0)
+      carried = instruction.layouts(0);
+    if (same(plan.layouts(static_cast<int>(carried)), plan.layouts(instruction.layouts(0))))
+      return "";
+    return "takes channel " + std::to_string(instruction.channel()) + " to carry " +
+           layoutText(plan.layouts(instruction.layouts(0))) + ", elsewhere it carries " +
+           layoutText(plan.layouts(static_cast<int>(carried)));
+  }
+
+  std::string problemOfOutput(const plan::Instruction &instruction) const {
+    const plan::Layout &layout = plan.layouts(instruction.layouts(0));
+    return layout.partial_axes().empty() ? "" : "reports what is " + layoutText(layout);
+  }
+
+  /// What the variable in a buffer says it holds between steps.
+  plan::Layout variableLayout(uint32_t buffer) const {
+    plan::Layout layout;
+    for (const plan::Variable &variable : stage.variables())
+      if (variable.buffer() == buffer) {
+        layout = layoutOf(variable);
+        break;
+      }
+    return layout;
+  }
+
+  static plan::Layout layoutOf(const plan::Variable &variable) {
+    plan::Layout layout;
+    *layout.mutable_dims() = variable.dims();
+    *layout.mutable_partial_axes() = variable.partial_axes();
+    if (variable.partial_axes_size() > 0)
+      layout.set_reduction("sum");
+    return layout;
+  }
+
+  /// Accumulators start anew with every step; the others are what they say.
+  void checkEnd(const plan::Variable &variable) {
+    if (variable.role() == plan::Variable::GRADIENT || variable.role() == plan::Variable::METRIC)
+      return;
+    plan::Layout expected = layoutOf(variable);
+    state.forEachPiece(extentOf(stage.buffers(variable.buffer())), [&](int64_t, const LastWrites::Write *write) {
+      if (!write || write->layout == ofVariable || samePartial(plan.layouts(write->layout), expected))
+        return true;
+      problems.add("stage " + std::to_string(stage.stage()) + ", variable '" + variable.name() + "' is said to be " +
+                   layoutText(expected) + " but is " + layoutText(plan.layouts(write->layout)) +
+                   " at the end of a step");
+      return false;
+    });
+  }
+
+  const plan::Plan &plan;
+  const plan::StageProgram &stage;
+  std::vector<int64_t> &channelLayouts; // by channel; -1 before its first use
+  PlanProblems &problems;
+  LastWrites state;
+};
+
+} // namespace
+
+void tgpt::runtime::checkLayouts(const plan::Plan &plan, PlanProblems &problems) {
+  checkTable(plan, problems);
+  if (plan.layouts_size() == 0 || problems.any())
+    return;
+  for (const plan::StageProgram &stage : plan.stages())
+    for (int s = 0; s < stage.segments_size(); ++s)
+      for (int i = 0; i < stage.segments(s).instructions_size() && !problems.full(); ++i) {
+        std::string problem = problemOfIndices(plan, stage, stage.segments(s).instructions(i));
+        if (!problem.empty())
+          problems.add(instructionPlace(plan, stage, s, i) + " " + problem);
+      }
+  if (problems.any())
+    return;
+  std::vector<int64_t> channelLayouts(plan.channels_size(), -1);
+  for (const plan::StageProgram &stage : plan.stages())
+    StageLayouts(plan, stage, channelLayouts, problems).check();
+}
