@@ -300,8 +300,10 @@ void StageEmitter::setTransfer(Value read, Value written, plan::Instruction &ins
 
 void StageEmitter::emitLayouts(Operation &op, plan::Instruction &instruction) {
   auto layouts = op.getAttrOfType<ArrayAttr>(planir::layoutsName);
-  if (!layouts)
+  auto numbers = op.getAttrOfType<DenseI64ArrayAttr>(planir::valuesName);
+  if (!layouts || !numbers)
     return;
+  instruction.mutable_values()->Add(numbers.asArrayRef().begin(), numbers.asArrayRef().end());
   for (auto layout : layouts.getAsRange<dist::LayoutAttr>())
     instruction.add_layouts(layoutIndexOf(layout));
 }

@@ -79,23 +79,31 @@ static LogicalResult verifyDim(Operation *op, StringRef name, int64_t dim) {
   return op->emitOpError() << name << " is " << dim << " but the tensor has " << rank << " dims";
 }
 
+// An error about the operand, with a note where it comes from.
+static InFlightDiagnostic emitOperandError(Operation *op) {
+  InFlightDiagnostic error = op->emitOpError();
+  if (Operation *producer = op->getOperand(0).getDefiningOp())
+    error.attachNote(producer->getLoc()) << "operand comes from here, with layout " << layoutOf(op->getOperand(0));
+  return error;
+}
+
 // The axes are the innermost of those that shard `dim`.
 static LogicalResult verifyInnermost(Operation *op, LayoutAttr layout, int64_t dim, ArrayRef<StringRef> axes) {
   Axes present = layout.axesOf(dim);
   if (present.size() >= axes.size() && std::equal(axes.begin(), axes.end(), present.end() - axes.size()))
     return success();
-  return op->emitOpError() << quoted(axes) << " must be the innermost axes of operand dim " << dim
-                           << ", which is sharded by " << quoted(present);
+  return emitOperandError(op) << quoted(axes) << " must be the innermost axes of operand dim " << dim
+                              << ", which is sharded by " << quoted(present);
 }
 
 // The operand's layout does not use the axes (slice).
 static LogicalResult verifyReplicated(Operation *op, LayoutAttr layout, ArrayRef<StringRef> axes) {
   for (StringRef axis : axes) {
     if (layout.isPartialOver(axis))
-      return op->emitOpError() << "operand must be replicated over \"" << axis << "\" but is partial over it";
+      return emitOperandError(op) << "operand must be replicated over \"" << axis << "\" but is partial over it";
     if (layout.dimOf(axis) >= 0)
-      return op->emitOpError() << "operand must be replicated over \"" << axis << "\" but its dim "
-                               << layout.dimOf(axis) << " is sharded by it";
+      return emitOperandError(op) << "operand must be replicated over \"" << axis << "\" but its dim "
+                                  << layout.dimOf(axis) << " is sharded by it";
   }
   return success();
 }
@@ -104,11 +112,11 @@ static LogicalResult verifyPartial(Operation *op, LayoutAttr layout, ArrayRef<St
                                    ReductionKind reduction) {
   for (StringRef axis : axes)
     if (!layout.isPartialOver(axis))
-      return op->emitOpError() << "operand is not partial over \"" << axis << "\" but over "
-                               << quoted(layout.partialAxes());
+      return emitOperandError(op) << "operand is not partial over \"" << axis << "\" but over "
+                                  << quoted(layout.partialAxes());
   if (!axes.empty() && layout.getReduction() != reduction)
-    return op->emitOpError() << "combines by " << stringifyReductionKind(reduction) << " but the operand is partial by "
-                             << stringifyReductionKind(layout.getReduction());
+    return emitOperandError(op) << "combines by " << stringifyReductionKind(reduction)
+                                << " but the operand is partial by " << stringifyReductionKind(layout.getReduction());
   return success();
 }
 
@@ -167,10 +175,19 @@ LogicalResult AllReduceOp::verify() {
   if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyStages(*this, axes)))
     return failure();
   LayoutAttr input = layoutOf(getInput());
-  Axes summed = without(axes, {StringRef("pp")});                  // values of one stage are never partial over "pp"
-  if (failed(verifyPartial(*this, input, summed, getReduction()))) // C1
+  if (failed(verifyPartial(*this, input, axes, getReduction()))) // C1
     return failure();
-  return verifyResult(*this, input.withPartial(without(input.partialAxes(), summed), input.getReduction())); // C2
+  return verifyResult(*this, input.withPartial(without(input.partialAxes(), axes), input.getReduction())); // C2
+}
+
+LogicalResult StageAddendOp::verify() {
+  if (failed(verifyAxesAndClaims(*this, {StringRef("pp")}))) // C1
+    return failure();
+  LayoutAttr input = layoutOf(getInput());
+  Axes partial = input.partialAxes();
+  if (input.isPartialOver("pp") || (input.isPartial() && input.getReduction() != ReductionKind::Sum)) // C2
+    return emitOperandError(*this) << "operand has layout " << input << ", of which there is no sum over \"pp\"";
+  return verifyResult(*this, input.withPartial(joined(partial, {StringRef("pp")})));
 }
 
 LogicalResult AllGatherOp::verify() {

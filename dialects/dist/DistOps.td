@@ -92,6 +92,8 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
     %1 = dist.all_reduce sum %0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>> to tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>>
     ```
 
+    What is summed over "pp" comes from `dist.stage_addend`.
+
     Constraints:
     - C1: the input is partial over exactly these axes among others; the result no longer is.
     - C2: shapes and element types are equal.
@@ -208,6 +210,29 @@ def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<[
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Dist_StageAddendOp : Dist_Op<"stage_addend", [Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
+  let summary = "say that the true value is the sum of what the stages hold";
+  let description = [{
+    A value lives on the ranks of one stage, so its layout cannot know of others. Where
+    each stage has an addend of its own (the gradient of a weight tied across stages, a
+    stage's part of the gradient norm, or 0 where it has no part) this op says so: its
+    result is partial over "pp" and of no use before a `dist.all_reduce` over "pp" has
+    summed it. `dist-split-stages` makes both; `plan-lower` writes nothing for this op.
+
+    ```mlir
+    %1 = dist.stage_addend %0 : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], partial = [pp], of = []>>
+    ```
+
+    Constraints:
+    - C1: both types are local, and the mesh has an axis "pp".
+    - C2: the result has the operand's layout but is partial over "pp" too, as a sum.
+  }];
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($output)";
+  let hasVerifier = 1;
 }
 
 def Dist_SendRecvOp : Dist_Op<"send_recv", [AllTypesMatch<["input", "output"]>,

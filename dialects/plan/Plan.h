@@ -36,9 +36,11 @@ class ScheduleOp;
 /// Grain of the arena: offsets and sizes of regions are multiples of it.
 inline constexpr int64_t regionGrainBytes = 64;
 
-/// Attribute of an instruction: the layouts (without global shapes) of its inputs, then
-/// of its outputs, for the checker of plans. Absent where the program has none.
+/// Attributes of an instruction, for the checker of plans: layouts (without global
+/// shapes) and numbers of the values that it reads, then of those that it makes. Absent
+/// where the program has no layouts.
 inline constexpr llvm::StringLiteral layoutsName = "plan.layouts";
+inline constexpr llvm::StringLiteral valuesName = "plan.values";
 } // namespace tgpt::planir
 
 #define GET_OP_CLASSES

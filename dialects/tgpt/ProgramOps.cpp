@@ -73,6 +73,8 @@ static Operation *findStored(Operation *op, FlatSymbolRefAttr symbol, Type type,
     return stored;
   InFlightDiagnostic diagnostic = op->emitOpError() << "C1: type " << type << " is not the declared " << declared;
   diagnostic.attachNote(stored->getLoc()) << symbol << " declared here";
+  if (Operation *producer = op->getNumOperands() == 0 ? nullptr : op->getOperand(0).getDefiningOp())
+    diagnostic.attachNote(producer->getLoc()) << "value comes from here";
   return nullptr;
 }
 

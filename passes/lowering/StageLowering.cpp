@@ -19,7 +19,8 @@ using planir::MemoryKind;
 
 /// The kernels whose operations count as the model's, by the convention of the
 /// literature (arXiv 2204.02311, appendix B): matrix products and attention.
-static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention", "attention_grad"};
+static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention",
+                                                       "attention_grad"};
 
 planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
   SmallVector<int64_t> members;
@@ -39,7 +40,8 @@ planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::opti
   auto place = llvm::find_if(body, [](Operation &op) { return !isa<planir::GroupOp>(op); });
   OpBuilder builder(program.getContext());
   builder.setInsertionPoint(&body, place);
-  group = planir::GroupOp::create(builder, location, name, axes, members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
+  group = planir::GroupOp::create(builder, location, name, axes,
+                                  members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
   return group;
 }
 
@@ -50,21 +52,46 @@ int64_t GroupTable::memberCount(ArrayAttr axes, std::optional<ArrayRef<int64_t>>
   return count;
 }
 
-/// Says on the instruction how its operands, then its results, are spread over the ranks.
-static void setLayouts(Operation *instruction, ValueRange operands, ValueRange results) {
-  SmallVector<Attribute> layouts;
-  for (ValueRange values : {operands, results})
-    for (Value value : values) {
-      dist::LayoutAttr layout = dist::layoutOf(value);
-      if (!layout)
-        return;
-      layouts.push_back(layout.withGlobal({}));
-    }
-  instruction->setAttr(planir::layoutsName, ArrayAttr::get(instruction->getContext(), layouts));
+/// What the ranks of a stage hold of a value: its layout but for "pp".
+static dist::LayoutAttr layoutOnStage(Value value) {
+  dist::LayoutAttr layout = dist::layoutOf(value);
+  if (!layout)
+    return layout;
+  dist::LayoutAttr::Axes partial = layout.partialAxes();
+  llvm::erase(partial, "pp");
+  return layout.withPartial(partial, layout.getReduction()).withGlobal({});
 }
 
-StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups,
-                             LoweringCounts &counts)
+int64_t StageLowering::numberOf(Value value) {
+  Value root = rootOf(value);
+  StageBuffer *buffer = buffers.find(root);
+  if (root.getDefiningOp<ReadOp>() && buffer && buffer->variable)
+    return 0;
+  if (auto addend = root.getDefiningOp<dist::StageAddendOp>())
+    return numberOf(addend.getInput());
+  return valueNumbers.try_emplace(root, valueNumbers.size() + 1).first->second;
+}
+
+void StageLowering::describe(Operation *instruction, ValueRange operands, ValueRange results, int64_t intoVariables) {
+  SmallVector<Attribute> layouts;
+  SmallVector<int64_t> numbers;
+  for (ValueRange values : {operands, results})
+    for (Value value : values) {
+      dist::LayoutAttr layout = layoutOnStage(value);
+      if (!layout)
+        return;
+      layouts.push_back(layout);
+      numbers.push_back(numberOf(value));
+    }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (intoVariables >> i & 1)
+      numbers[operands.size() + i] = 0;
+  instruction->setAttr(planir::layoutsName, builder.getArrayAttr(layouts));
+  instruction->setAttr(planir::valuesName, builder.getDenseI64ArrayAttr(numbers));
+}
+
+StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage,
+                             GroupTable &groups, LoweringCounts &counts)
     : parts(parts), flow(flow), stage(stage), groups(groups), counts(counts), buffers(stage, parts, flow),
       builder(stage.getContext()) {}
 
@@ -82,7 +109,8 @@ LogicalResult StageLowering::run() {
     scope = planir::stringifySegmentKind(segment.kind).str();
     OpBuilder detached(stage.getContext());
     dist::SegmentOp source = segment.op;
-    made.push_back(planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
+    made.push_back(
+        planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
     builder.setInsertionPointToEnd(&made.back().getBody().emplaceBlock());
     for (const FlowItem &item : segment.items) {
       if (failed(lower(item))) {
@@ -109,12 +137,18 @@ LogicalResult StageLowering::lower(const FlowItem &item) {
   switch (item.kind) {
   case FlowItem::Kind::Compute: return lowerOp(item.op);
   case FlowItem::Kind::Send:
-    setLayouts(planir::SendOp::create(builder, item.location, buffers.find(item.value)->value(), channel), item.value, {});
+    describe(planir::SendOp::create(builder, item.location, buffers.find(item.value)->value(), channel), item.value,
+             {});
     break;
-  case FlowItem::Kind::Receive: setLayouts(planir::RecvOp::create(builder, item.location, channel, make()), {}, item.value); break;
-  case FlowItem::Kind::Input: setLayouts(planir::InputOp::create(builder, item.location, item.name, make()), {}, item.value); break;
+  case FlowItem::Kind::Receive:
+    describe(planir::RecvOp::create(builder, item.location, channel, make()), {}, item.value);
+    break;
+  case FlowItem::Kind::Input:
+    describe(planir::InputOp::create(builder, item.location, item.name, make()), {}, item.value);
+    break;
   case FlowItem::Kind::Output:
-    setLayouts(planir::OutputOp::create(builder, item.location, buffers.find(item.value)->value(), item.name), item.value, {});
+    describe(planir::OutputOp::create(builder, item.location, buffers.find(item.value)->value(), item.name), item.value,
+             {});
     break;
   }
   return success();
@@ -130,6 +164,8 @@ LogicalResult StageLowering::lowerOp(Operation *op) {
     return lowerAccumulate(accumulate), success();
   if (auto kernel = dyn_cast<KernelOpInterface>(op))
     return lowerKernel(kernel);
+  if (auto addend = dyn_cast<dist::StageAddendOp>(op))
+    return buffers.bind(addend.getOutput(), *buffers.find(addend.getInput())), success();
   if (isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp>(op))
     return lowerCollective(op);
   return op->emitOpError("cannot be executed: it has no kernel and is no collective");
@@ -144,9 +180,12 @@ void StageLowering::lowerRead(ReadOp op) {
   StageBuffer &variable = buffers.ofVariable(op.getSymbol());
   if (!flow.hasEvent(op.getSymbol(), position, flow.factsOf(op.getValue()).lastUse, StageFlow::Events::Writes))
     return buffers.bind(op.getValue(), variable);
-  StageBuffer &copy = buffers.create(op.getLoc(), (op.getSymbol() + ".before").str(), variable.type(), MemoryKind::Scratch);
-  writeCopy(op.getValue(), op.getLoc(), variable, copy);
+  StageBuffer &copy =
+      buffers.create(op.getLoc(), (op.getSymbol() + ".before").str(), variable.type(), MemoryKind::Scratch);
+  planir::KernelOp kernel = writeCopy(op.getLoc(), variable, copy);
   buffers.bind(op.getValue(), copy);
+  describe(kernel, op.getValue(), op.getValue());
+  kernel->setAttr(planir::valuesName, builder.getDenseI64ArrayAttr({0, numberOf(op.getValue())}));
 }
 
 /// A write is nothing where its value was computed in the variable; a value without
@@ -160,9 +199,9 @@ void StageLowering::lowerWrite(WriteOp op) {
   if (!value || (producer && producer->getNumOperands() == 0 && producer->getNumResults() == 1)) {
     auto kernel = writeKernel(producer.getLoc(), producer.getKernelName(), {}, variable.value(),
                               producer.getKernelAttributes().getDictionary(op.getContext()), costOf(producer));
-    return setLayouts(kernel, {}, op.getValue());
+    return describe(kernel, {}, op.getValue(), /*intoVariables=*/1);
   }
-  writeCopy(op.getValue(), op.getLoc(), *value, variable);
+  describe(writeCopy(op.getLoc(), *value, variable), op.getValue(), op.getValue(), /*intoVariables=*/1);
 }
 
 void StageLowering::lowerAccumulate(AccumulateOp op) {
@@ -171,23 +210,22 @@ void StageLowering::lowerAccumulate(AccumulateOp op) {
   ++counts.separateAccumulations;
   Value input = buffers.find(op.getValue())->value(), output = buffers.ofVariable(op.getSymbol()).value();
   auto kernel = writeKernel(op.getLoc(), "accumulate", input, output, builder.getDictionaryAttr({}), costOf(op));
-  setLayouts(kernel, op.getValue(), op.getValue());
+  describe(kernel, op.getValue(), op.getValue(), /*intoVariables=*/1);
 }
 
-void StageLowering::writeCopy(Value value, Location location, StageBuffer &from, StageBuffer &to) {
+planir::KernelOp StageLowering::writeCopy(Location location, StageBuffer &from, StageBuffer &to) {
   ++counts.copies;
   int64_t bytes = from.type().getBytes();
-  auto kernel = writeKernel(location, "copy", from.value(), to.value(), builder.getDictionaryAttr({}),
-                            CostAttr::get(builder.getContext(), 0, bytes, bytes));
-  setLayouts(kernel, value, value);
+  return writeKernel(location, "copy", from.value(), to.value(), builder.getDictionaryAttr({}),
+                     CostAttr::get(builder.getContext(), 0, bytes, bytes));
 }
 
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
-planir::KernelOp StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
-                                            DictionaryAttr scalars, CostAttr cost) {
+planir::KernelOp StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs,
+                                            ArrayRef<Value> outputs, DictionaryAttr scalars, CostAttr cost) {
   ++counts.kernels;
   return planir::KernelOp::create(builder, location, builder.getStringAttr(opcode), inputs, outputs, scalars, cost);
 }
@@ -210,8 +248,9 @@ LogicalResult StageLowering::lowerKernel(KernelOpInterface op) {
   FailureOr<DictionaryAttr> scalars = scalarsOf(op, accumulated);
   if (failed(scalars))
     return failure();
-  auto kernel = writeKernel(op.getLoc(), op.getKernelName(), inputs, outputs, *scalars, costWithAccumulation(op, accumulated));
-  setLayouts(kernel, op->getOperands(), op->getResults());
+  auto kernel =
+      writeKernel(op.getLoc(), op.getKernelName(), inputs, outputs, *scalars, costWithAccumulation(op, accumulated));
+  describe(kernel, op->getOperands(), op->getResults(), accumulated);
   countModelFlops(op);
   return success();
 }
@@ -228,7 +267,8 @@ FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t
     llvm::erase_if(axes, [&](StringRef axis) { return mesh.sizeOf(axis) == 1; });
     int64_t stride = cast<RankedTensorType>(value.getType()).getDimSize(offset.dim);
     scalars.set(offset.attribute, axes.empty() ? Attribute(builder.getI64IntegerAttr(0))
-                                               : planir::AxisOffsetAttr::get(builder.getContext(), builder.getStrArrayAttr(axes), stride));
+                                               : planir::AxisOffsetAttr::get(builder.getContext(),
+                                                                             builder.getStrArrayAttr(axes), stride));
   }
   if (accumulated != 0)
     scalars.set("accumulate", builder.getI64IntegerAttr(accumulated));
@@ -285,7 +325,8 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   auto axes = op->getAttrOfType<ArrayAttr>("axes");
   std::optional<ArrayRef<int64_t>> stages;
   if (auto reduce = dyn_cast<dist::AllReduceOp>(op)) {
-    kind = reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
+    kind =
+        reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
     stages = reduce.getStages();
   } else if (auto gather = dyn_cast<dist::AllGatherOp>(op)) {
     kind = CollectiveKind::AllGather;
@@ -304,15 +345,18 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   if (!output)
     output = isAlone ? input
                      : &buffers.create(op->getLoc(), nameFor(op, 0),
-                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())), MemoryKind::Scratch);
+                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())),
+                                       MemoryKind::Scratch);
   buffers.bind(op->getResult(0), *output);
-  if (isAlone)
+  if (isAlone) {
+    valueNumbers[op->getResult(0)] = numberOf(op->getOperand(0));
     return success();
+  }
   ++counts.collectives;
   StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
-  auto collective =
-      planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group, dim, concat, costOf(op));
-  setLayouts(collective, op->getOperands(), op->getResults());
+  auto collective = planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group,
+                                                 dim, concat, costOf(op));
+  describe(collective, op->getOperands(), op->getResults());
   return success();
 }
 

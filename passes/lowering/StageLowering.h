@@ -76,8 +76,15 @@ private:
   planir::CostAttr costWithAccumulation(mlir::Operation *op, int64_t accumulated);
   void countModelFlops(KernelOpInterface op);
   planir::KernelOp writeKernel(mlir::Location location, llvm::StringRef opcode, llvm::ArrayRef<mlir::Value> inputs,
-                               llvm::ArrayRef<mlir::Value> outputs, mlir::DictionaryAttr scalars, planir::CostAttr cost);
-  void writeCopy(mlir::Value value, mlir::Location location, StageBuffer &from, StageBuffer &to);
+                               llvm::ArrayRef<mlir::Value> outputs, mlir::DictionaryAttr scalars,
+                               planir::CostAttr cost);
+  planir::KernelOp writeCopy(mlir::Location location, StageBuffer &from, StageBuffer &to);
+  /// Names the value for the checker of plans: 0 for what a variable holds.
+  int64_t numberOf(mlir::Value value);
+  /// Says on the instruction which values it reads and makes and how they are spread over
+  /// the ranks; result i of which bit i is set becomes, or is added to, a variable.
+  void describe(mlir::Operation *instruction, mlir::ValueRange operands, mlir::ValueRange results,
+                int64_t intoVariables = 0);
   void enterScope(mlir::Operation *op);
   std::string nameFor(mlir::Operation *op, unsigned result);
 
@@ -95,6 +102,7 @@ private:
   llvm::DenseSet<mlir::Operation *> done;          ///< accumulations fused into their producer
   llvm::DenseSet<StageBuffer *> takenByThisKernel; ///< outputs chosen so far
   llvm::StringMap<llvm::SmallVector<llvm::StringRef>> reducedAxes;
+  llvm::DenseMap<mlir::Value, int64_t> valueNumbers;
   int64_t modelFlops = 0;
 };
 

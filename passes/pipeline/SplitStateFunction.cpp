@@ -245,6 +245,16 @@ void StateFunctionSplit::fillZero(Value value, const StageSet &where) {
   }
 }
 
+/// The type of an addend of the sum over the stages.
+static Type addendType(Type type) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  if (!layout) // the verifier of the op says so
+    return type;
+  dist::LayoutAttr::Axes partial = layout.partialAxes();
+  partial.push_back("pp");
+  return dist::withLayout(cast<RankedTensorType>(type), layout.withPartial(partial, layout.getReduction()));
+}
+
 void StateFunctionSplit::allReduce(Value value, const StageSet &where) {
   ++allReduces;
   SmallVector<int64_t> members;
@@ -253,8 +263,10 @@ void StateFunctionSplit::allReduce(Value value, const StageSet &where) {
   for (int64_t stage : members) {
     OpBuilder &builder = stages[stage].builder;
     auto subset = where.all() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members);
-    auto total = dist::AllReduceOp::create(builder, value.getLoc(), value.getType(), dist::ReductionKind::Sum,
-                                           stages[stage].values.lookup(value), builder.getStrArrayAttr({"pp"}), subset);
+    auto addend = dist::StageAddendOp::create(builder, value.getLoc(), addendType(value.getType()),
+                                              stages[stage].values.lookup(value));
+    auto total = dist::AllReduceOp::create(builder, value.getLoc(), value.getType(), dist::ReductionKind::Sum, addend,
+                                           builder.getStrArrayAttr({"pp"}), subset);
     stages[stage].values.map(value, total.getOutput());
   }
 }

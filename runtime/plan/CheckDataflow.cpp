@@ -55,7 +55,7 @@ private:
       if (!problem.empty())
         problems.add(instructionPlace(plan, stage, segment, i) + ": " + problem);
       for (uint32_t output : instruction.outputs())
-        writes(output).add({extentOf(stage.buffers(output)), output, 0});
+        writes(output).add({extentOf(stage.buffers(output)), output});
     }
   }
 

@@ -5,12 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler's type check, repeated on the plan: every instruction says how the
-// values it reads and writes are spread over the ranks, and
+// The compiler's type check, repeated on the plan: every instruction says which values
+// it reads and writes and how they are spread over the ranks, and
 //
-//   - what it reads was last written as it takes it: a partial sum that no collective
-//     has closed is not read as whole, nor a whole value reduced again. Where a buffer
-//     is only a part of the other (a piece of a bucket), the partial axes must agree;
+//   - a numbered value is read from the bytes it was written to, and nothing has been
+//     written there since;
+//   - what is read was last written as the reader takes it: a partial sum that no
+//     collective has closed is not read as whole, nor a whole value reduced again. Where
+//     a buffer is only a part of the other (a piece of a bucket), the partial axes must
+//     agree;
 //   - the layout that a collective gives follows from the one it takes and its group;
 //   - a variable holds at the end of a step what it says and what the next step takes
 //     it for; one micro-batch leaves it to the next as it found it;
@@ -96,6 +99,9 @@ static void checkTable(const plan::Plan &plan, PlanProblems &problems) {
 static std::string problemOfIndices(const plan::Plan &plan, const plan::StageProgram &stage,
                                     const plan::Instruction &instruction) {
   int operands = instruction.inputs_size() + instruction.outputs_size();
+  if (instruction.values_size() != operands)
+    return "has " + std::to_string(instruction.values_size()) + " value numbers for " + std::to_string(operands) +
+           " operands";
   if (instruction.layouts_size() != operands)
     return "has " + std::to_string(instruction.layouts_size()) + " layouts for " + std::to_string(operands) +
            " operands";
@@ -142,14 +148,18 @@ public:
 private:
   bool isOfGroup(const std::string &axis) const { return std::find(group.begin(), group.end(), axis) != group.end(); }
 
+  /// The ranks of a stage hold nothing partial over "pp": what the stages add up there is
+  /// known by its number.
   void reduce(const std::string &by) {
-    for (const std::string &axis : group)
+    bool isOnStage = false;
+    for (const std::string &axis : group) {
+      isOnStage |= axis != "pp";
       if (axis != "pp" &&
           std::find(input.partial_axes().begin(), input.partial_axes().end(), axis) == input.partial_axes().end())
         problem = "reduces over " + axis + " what is " + layoutText(input);
-    if (group.size() > 1 || group.Get(0) != "pp")
-      if (input.reduction() != by)
-        problem = "reduces by '" + by + "' what is " + layoutText(input);
+    }
+    if (isOnStage && input.reduction() != by)
+      problem = "reduces by '" + by + "' what is " + layoutText(input);
     result.clear_partial_axes();
     for (const std::string &axis : input.partial_axes())
       if (!isOfGroup(axis))
@@ -190,7 +200,7 @@ public:
 
   void check() {
     for (const plan::Variable &variable : stage.variables())
-      state.add({extentOf(stage.buffers(variable.buffer())), variable.buffer(), ofVariable});
+      state.add({extentOf(stage.buffers(variable.buffer())), variable.buffer(), ofVariable, 0});
     run(plan::Segment::BEGIN);
     for (int pass = 0; pass < 2; ++pass) {
       run(plan::Segment::FORWARD);
@@ -216,18 +226,19 @@ private:
           problems.add(instructionPlace(plan, stage, s, i) + " " + problem);
         for (int o = 0; o < instruction.outputs_size(); ++o)
           state.add({extentOf(stage.buffers(instruction.outputs(o))), instruction.outputs(o),
-                     instruction.layouts(instruction.inputs_size() + o)});
+                     instruction.layouts(instruction.inputs_size() + o),
+                     instruction.values(instruction.inputs_size() + o)});
       }
   }
 
   std::string problemOf(const plan::Instruction &instruction) {
     std::string problem;
     for (int i = 0; i < instruction.inputs_size() && problem.empty(); ++i)
-      problem = problemOfRead(instruction.inputs(i), instruction.layouts(i));
+      problem = problemOfRead(instruction.inputs(i), instruction.layouts(i), instruction.values(i));
     for (const plan::Attribute &attribute : instruction.attributes())
       for (int o = 0; attribute.name() == "accumulate" && o < std::min(instruction.outputs_size(), 63); ++o)
         if (problem.empty() && (attribute.i() >> o & 1))
-          problem = problemOfRead(instruction.outputs(o), instruction.layouts(instruction.inputs_size() + o));
+          problem = problemOfRead(instruction.outputs(o), instruction.layouts(instruction.inputs_size() + o), 0);
     if (!problem.empty())
       return problem;
     switch (instruction.kind()) {
@@ -242,11 +253,17 @@ private:
     }
   }
 
-  std::string problemOfRead(uint32_t buffer, uint32_t taken) const {
+  std::string problemOfRead(uint32_t buffer, uint32_t taken, uint32_t value) const {
     std::string problem;
     state.forEachPiece(extentOf(stage.buffers(buffer)), [&](int64_t, const LastWrites::Write *write) {
       if (!write) // CheckDataflow's concern
         return true;
+      if (value != 0 && (write->value != value || write->buffer != buffer)) {
+        problem = "takes '" + stage.buffers(buffer).name() + "' for value " + std::to_string(value) + ", but value " +
+                  std::to_string(write->value) + " was written there last, as '" + stage.buffers(write->buffer).name() +
+                  "'";
+        return false;
+      }
       plan::Layout written = write->layout == ofVariable ? variableLayout(write->buffer) : plan.layouts(write->layout);
       const auto &shape = stage.buffers(buffer).shape(), &writtenShape = stage.buffers(write->buffer).shape();
       bool isWhole = std::equal(shape.begin(), shape.end(), writtenShape.begin(), writtenShape.end());

@@ -21,7 +21,8 @@ public:
   struct Write {
     Extent extent;
     uint32_t buffer;
-    uint32_t layout; ///< of the value, where the check follows layouts
+    uint32_t layout = 0; ///< of the value, where the check follows values
+    uint32_t value = 0;  ///< its number
   };
 
   void add(const Write &write) {

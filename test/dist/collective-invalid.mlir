@@ -61,18 +61,18 @@ func.func @all_reduce_c2_element_type(%0: tensor<4xf32, #dist.layout<[-], partia
 // -----
 
 dist.mesh @mesh (pp = 2, tp = 3)
-func.func @all_reduce_c3_stage_in_range(%0: tensor<f32, #dist.layout<[], of = []>>) {
+func.func @all_reduce_c3_stage_in_range(%0: tensor<f32, #dist.layout<[], partial = [pp], of = []>>) {
   // expected-error @+1 {{stage 2 is not in the range of "pp" = 2}}
-  %1 = dist.all_reduce sum %0 over ["pp"] stages [0, 2] : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], of = []>>
+  %1 = dist.all_reduce sum %0 over ["pp"] stages [0, 2] : tensor<f32, #dist.layout<[], partial = [pp], of = []>> to tensor<f32, #dist.layout<[], of = []>>
   return
 }
 
 // -----
 
 dist.mesh @mesh (pp = 2, tp = 3)
-func.func @all_reduce_c3_stages_unique(%0: tensor<f32, #dist.layout<[], of = []>>) {
+func.func @all_reduce_c3_stages_unique(%0: tensor<f32, #dist.layout<[], partial = [pp], of = []>>) {
   // expected-error @+1 {{names stage 1 twice}}
-  %1 = dist.all_reduce sum %0 over ["pp"] stages [1, 1] : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], of = []>>
+  %1 = dist.all_reduce sum %0 over ["pp"] stages [1, 1] : tensor<f32, #dist.layout<[], partial = [pp], of = []>> to tensor<f32, #dist.layout<[], of = []>>
   return
 }
 
@@ -256,5 +256,43 @@ dist.mesh @mesh (dp = 2, tp = 3)
 func.func @slice_c2_shape(%0: tensor<6xf32, #dist.layout<[-], of = [6]>>) {
   // expected-error @+1 {{result dim 0 is 3 but 6 over "tp" is 2}}
   %1 = dist.slice %0 dim 0 over ["tp"] : tensor<6xf32, #dist.layout<[-], of = [6]>> to tensor<3xf32, #dist.layout<[tp], of = [6]>>
+  return
+}
+
+// -----
+
+dist.mesh @mesh (tp = 3)
+func.func @stage_addend_c1_stages(%0: tensor<4xf32, #dist.layout<[-], of = [4]>>) {
+  // expected-error @+1 {{axis "pp" is not an axis of the mesh}}
+  %1 = dist.stage_addend %0 : tensor<4xf32, #dist.layout<[-], of = [4]>> to tensor<4xf32, #dist.layout<[-], partial = [pp], of = [4]>>
+  return
+}
+
+// -----
+
+dist.mesh @mesh (pp = 2, tp = 3)
+func.func @stage_addend_c2_result(%0: tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>>) {
+  // expected-error @+1 {{result has layout #dist.layout<[-], partial = [pp], of = [4]> but #dist.layout<[-], partial = [pp, tp], of = [4]> follows}}
+  %1 = dist.stage_addend %0 : tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], partial = [pp], of = [4]>>
+  return
+}
+
+// -----
+
+// A maximum over tp of which the stages hold addends: no order of reductions gives a value.
+dist.mesh @mesh (pp = 2, tp = 3)
+func.func @stage_addend_c2_sum(%0: tensor<4xf32, #dist.layout<[-], partial = max [tp], of = [4]>>) {
+  // expected-error @+1 {{of which there is no sum over "pp"}}
+  %1 = dist.stage_addend %0 : tensor<4xf32, #dist.layout<[-], partial = max [tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], partial = [pp, tp], of = [4]>>
+  return
+}
+
+// -----
+
+// Summed over the stages though each holds the whole: the norm would count pp times.
+dist.mesh @mesh (pp = 2, tp = 3)
+func.func @all_reduce_c1_stages(%0: tensor<f32, #dist.layout<[], of = []>>) {
+  // expected-error @+1 {{operand is not partial over "pp" but over no axis}}
+  %1 = dist.all_reduce sum %0 over ["pp"] : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], of = []>>
   return
 }

@@ -19,8 +19,10 @@ func.func @all_reduce(%0: tensor<4x6xf32, #dist.layout<[-, -], partial = [dp, tp
   %3 = dist.all_reduce sum %0 over ["tp"] : tensor<4x6xf32, #dist.layout<[-, -], partial = [dp, tp], of = [4, 6]>> to tensor<4x6xf32, #dist.layout<[-, -], partial = [dp], of = [4, 6]>>
   // CHECK: dist.all_reduce max %{{.*}} over ["tp"]
   %4 = dist.all_reduce max %1 over ["tp"] : tensor<4xf32, #dist.layout<[-], partial = max [tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
+  // CHECK: dist.stage_addend %{{.*}} : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], partial = [pp], of = []>>
+  %5 = dist.stage_addend %2 : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], partial = [pp], of = []>>
   // CHECK: dist.all_reduce sum %{{.*}} over ["pp"] stages [0, 3]
-  %5 = dist.all_reduce sum %2 over ["pp"] stages [0, 3] : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], of = []>>
+  %6 = dist.all_reduce sum %5 over ["pp"] stages [0, 3] : tensor<f32, #dist.layout<[], partial = [pp], of = []>> to tensor<f32, #dist.layout<[], of = []>>
   return
 }
 

@@ -224,6 +224,7 @@ func.func @never_reduced_at_write(%g: tensor<4x6xf32, #dist.layout<[-, -], parti
 // Reduced twice: what is whole cannot be reduced again.
 dist.mesh @mesh (dp = 2, tp = 2)
 func.func @reduced_twice(%x: tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>>) {
+  // expected-note @+1 {{operand comes from here, with layout #dist.layout<[-], of = [4]>}}
   %0 = dist.all_reduce sum %x over ["tp"] : tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
   // expected-error @+1 {{operand is not partial over "tp" but over no axis}}
   %1 = dist.all_reduce sum %0 over ["tp"] : tensor<4xf32, #dist.layout<[-], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>

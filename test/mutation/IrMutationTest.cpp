@@ -49,6 +49,24 @@ public:
       mutateCollective(i);
   }
 
+  /// The all_reduces over "pp" of all stages at once: a mistake of the pass, not of a stage.
+  void mutateOnAllStages() {
+    for (size_t i = 0; i < stageReductionsOf(*original, 0).size(); ++i) {
+      auto attempt = [&](const char *mutation, llvm::function_ref<void(Operation *)> mutate) {
+        OwningOpRef<ModuleOp> mutant = original->clone();
+        for (int64_t stage = 0; stage < program.options.pp; ++stage)
+          mutate(stageReductionsOf(*mutant, stage)[i]);
+        judge(mutation, *mutant, "all_reduce " + std::to_string(i) + " over the stages");
+      };
+      attempt("on all stages: drop", drop);
+      attempt("on all stages: repeat", repeat);
+      attempt("on all stages: change reduction", changeReduction);
+      for (StringRef axis : {"dp", "tp"})
+        attempt("on all stages: change axis",
+                [&](Operation *op) { op->setAttr("axes", Builder(op).getStrArrayAttr({axis})); });
+    }
+  }
+
   void mutateTypes() {
     std::vector<Operation *> ops = opsOf(*original, [](Operation *op) { return op->getNumResults() > 0; });
     for (size_t i = 0; i < ops.size(); ++i)
@@ -98,16 +116,26 @@ private:
           if (dim != op->getAttrOfType<IntegerAttr>(name).getInt())
             attempt("change dim", [&](Operation *op) { op->setAttr(name, Builder(op).getI64IntegerAttr(dim)); });
     if (isa<dist::AllReduceOp>(op))
-      attempt("change reduction", [](Operation *op) {
-        auto reduce = cast<dist::AllReduceOp>(op);
-        reduce.setReduction(reduce.getReduction() == dist::ReductionKind::Sum ? dist::ReductionKind::Max
-                                                                              : dist::ReductionKind::Sum);
-      });
+      attempt("change reduction", changeReduction);
   }
 
   static void drop(Operation *op) {
     op->getResult(0).replaceAllUsesWith(op->getOperand(0));
     op->erase();
+  }
+  static std::vector<Operation *> stageReductionsOf(ModuleOp module, int64_t stage) {
+    return opsOf(module, [&](Operation *op) {
+      auto reduce = dyn_cast<dist::AllReduceOp>(op);
+      auto segment = op->getParentOfType<dist::SegmentOp>();
+      return reduce && segment && static_cast<int64_t>(segment.getStage()) == stage &&
+             llvm::is_contained(reduce.getAxes().getAsValueRange<StringAttr>(), "pp");
+    });
+  }
+
+  static void changeReduction(Operation *op) {
+    auto reduce = cast<dist::AllReduceOp>(op);
+    bool isSum = reduce.getReduction() == dist::ReductionKind::Sum;
+    reduce.setReduction(isSum ? dist::ReductionKind::Max : dist::ReductionKind::Sum);
   }
   static void dropClaiming(Operation *op) {
     Value operand = op->getOperand(0);
@@ -178,8 +206,11 @@ TEST(IrMutationTest, VerifierRefusesMutants) {
     mutation.mutateCollectives();
     mutation.mutateTypes();
   }
-  for (const Configuration &program : mutatedPrograms(/*pp=*/2))
-    IrMutation(compiler, program, "pipelined", table).mutateCollectives();
+  for (const Configuration &program : mutatedPrograms(/*pp=*/2)) {
+    IrMutation mutation(compiler, program, "pipelined", table);
+    mutation.mutateCollectives();
+    mutation.mutateOnAllStages();
+  }
   std::printf("%s", table.text().c_str());
   EXPECT_GT(table.mutants(), 4000);
   EXPECT_EQ(table.shareCaught(), 1);

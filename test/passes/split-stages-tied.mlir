@@ -36,23 +36,28 @@
 // CHECK-LABEL: func.func @update_of_a_tied_table
 // CHECK:      dist.segment update stage 0 {
 // CHECK-NEXT:   %[[PART0:.+]] = tgpt.read @table.gradient
-// CHECK-NEXT:   %[[ALL0:.+]] = dist.all_reduce sum %[[PART0]] over ["pp"] stages [0, 2] {{.*}}partial = [dp]{{.*}} to {{.*}}partial = [dp]
+// CHECK-NEXT:   %[[PART0_ADDEND1:.+]] = dist.stage_addend %[[PART0]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[ALL0:.+]] = dist.all_reduce sum %[[PART0_ADDEND1]] over ["pp"] stages [0, 2] {{.*}}partial = [dp, pp]{{.*}} to {{.*}}partial = [dp]
 // CHECK-NEXT:   %[[TOTAL0:.+]] = dist.all_reduce sum %[[ALL0]] over ["dp"]
 // CHECK-NEXT:   %[[S0:.+]] = tgpt.sum_squares %[[TOTAL0]]
-// CHECK-NEXT:   %[[NORM0:.+]] = dist.all_reduce sum %[[S0]] over ["pp"]
+// CHECK-NEXT:   %[[S0_ADDEND2:.+]] = dist.stage_addend %[[S0]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[NORM0:.+]] = dist.all_reduce sum %[[S0_ADDEND2]] over ["pp"]
 // CHECK:        tgpt.write {{.*}}@table
 // CHECK:      dist.segment update stage 1 {
 // CHECK-NEXT:   %[[G:.+]] = tgpt.read @scale.gradient
 // CHECK-NEXT:   %[[TOTAL:.+]] = dist.all_reduce sum %[[G]] over ["dp"]
 // CHECK-NEXT:   %[[S:.+]] = tgpt.sum_squares %[[TOTAL]]
-// CHECK-NEXT:   %[[NORM:.+]] = dist.all_reduce sum %[[S]] over ["pp"]
+// CHECK-NEXT:   %[[S_ADDEND3:.+]] = dist.stage_addend %[[S]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[NORM:.+]] = dist.all_reduce sum %[[S_ADDEND3]] over ["pp"]
 // CHECK:        tgpt.write {{.*}}@scale
 // CHECK:      dist.segment update stage 2 {
 // CHECK-NEXT:   %[[PART2:.+]] = tgpt.read @table.gradient
-// CHECK-NEXT:   %[[ALL2:.+]] = dist.all_reduce sum %[[PART2]] over ["pp"] stages [0, 2]
+// CHECK-NEXT:   %[[PART2_ADDEND4:.+]] = dist.stage_addend %[[PART2]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[ALL2:.+]] = dist.all_reduce sum %[[PART2_ADDEND4]] over ["pp"] stages [0, 2]
 // CHECK-NEXT:   %[[TOTAL2:.+]] = dist.all_reduce sum %[[ALL2]] over ["dp"]
 // CHECK-NEXT:   %[[ZERO:.+]] = tgpt.fill {{.*}}value = 0.0
-// CHECK-NEXT:   %[[NORM2:.+]] = dist.all_reduce sum %[[ZERO]] over ["pp"]
+// CHECK-NEXT:   %[[ZERO_ADDEND5:.+]] = dist.stage_addend %[[ZERO]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[NORM2:.+]] = dist.all_reduce sum %[[ZERO_ADDEND5]] over ["pp"]
 // CHECK:        tgpt.write {{.*}}@table
 !scalar = tensor<f32, #dist.layout<[], of = []>>
 !table = tensor<7x5xf32, #dist.layout<[-, -], of = [7, 5]>>
@@ -144,11 +149,13 @@ module attributes {dist.stages = array<i64: 1, 2, 1>} {
 // CHECK-LABEL: func.func @update_of_a_shared_weight
 // CHECK:      dist.segment update stage 0 {
 // CHECK-NEXT:   %[[READ:.+]] = tgpt.read @w.gradient
-// CHECK-NEXT:   %[[G:.+]] = dist.all_reduce sum %[[READ]] over ["pp"] :
+// CHECK-NEXT:   %[[READ_ADDEND6:.+]] = dist.stage_addend %[[READ]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[G:.+]] = dist.all_reduce sum %[[READ_ADDEND6]] over ["pp"] :
 // CHECK-NEXT:   tgpt.write %[[G]], @w :
 // CHECK:      dist.segment update stage 1 {
 // CHECK-NEXT:   %[[READ1:.+]] = tgpt.read @w.gradient
-// CHECK-NEXT:   %[[G1:.+]] = dist.all_reduce sum %[[READ1]] over ["pp"] :
+// CHECK-NEXT:   %[[READ1_ADDEND7:.+]] = dist.stage_addend %[[READ1]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[G1:.+]] = dist.all_reduce sum %[[READ1_ADDEND7]] over ["pp"] :
 // CHECK-NEXT:   tgpt.write %[[G1]], @w :
 !w = tensor<6x6xf32, #dist.layout<[-, -], of = [6, 6]>>
 !x = tensor<4x6xf32, #dist.layout<[-, -], of = [4, 6]>>

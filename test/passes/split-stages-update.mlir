@@ -9,9 +9,11 @@
 // CHECK-NEXT: %[[RESULTS:.+]]:3 = dist.segment update stage 0 {
 // CHECK-NEXT:   %[[G0:.+]] = tgpt.read @w0.gradient
 // CHECK-NEXT:   %[[S0:.+]] = tgpt.sum_squares %[[G0]]
-// CHECK-NEXT:   %[[NORM:.+]] = dist.all_reduce sum %[[S0]] over ["pp"] :
+// CHECK-NEXT:   %[[S0_ADDEND1:.+]] = dist.stage_addend %[[S0]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[NORM:.+]] = dist.all_reduce sum %[[S0_ADDEND1]] over ["pp"] :
 // CHECK-NEXT:   %[[NONE:.+]] = tgpt.fill {{.*}}value = 0.000000e+00
-// CHECK-NEXT:   %[[COUNT:.+]] = dist.all_reduce sum %[[NONE]] over ["pp"]
+// CHECK-NEXT:   %[[NONE_ADDEND2:.+]] = dist.stage_addend %[[NONE]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[COUNT:.+]] = dist.all_reduce sum %[[NONE_ADDEND2]] over ["pp"]
 // CHECK-NEXT:   %[[CLIP:.+]]:2 = tgpt.clip_scale %[[NORM]], %[[COUNT]]
 // CHECK-NEXT:   tgpt.read @w0 :
 // CHECK-NEXT:   tgpt.read @w0.moment1
@@ -21,7 +23,8 @@
 // CHECK-NEXT:   tgpt.write {{.*}}, @w0.moment1
 // CHECK-NEXT:   tgpt.write {{.*}}, @w0.moment2
 // CHECK-NEXT:   %[[NOLOSS:.+]] = tgpt.fill
-// CHECK-NEXT:   %[[LOSSSUM:.+]] = dist.all_reduce sum %[[NOLOSS]] over ["pp"]
+// CHECK-NEXT:   %[[NOLOSS_ADDEND3:.+]] = dist.stage_addend %[[NOLOSS]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[LOSSSUM:.+]] = dist.all_reduce sum %[[NOLOSS_ADDEND3]] over ["pp"]
 // CHECK-NEXT:   %[[LOSS:.+]] = tgpt.divide %[[LOSSSUM]], %[[COUNT]]
 // CHECK-NEXT:   dist.yield %[[LOSS]], %[[CLIP]]#0, %[[COUNT]]
 // CHECK:      dist.segment update stage 1 {
@@ -30,14 +33,17 @@
 // CHECK-NEXT:   %[[GB:.+]] = tgpt.read @bias.gradient
 // CHECK-NEXT:   %[[SB:.+]] = tgpt.sum_squares %[[GB]]
 // CHECK-NEXT:   %[[OWN:.+]] = tgpt.add_n %[[S1]], %[[SB]]
-// CHECK-NEXT:   %[[NORM1:.+]] = dist.all_reduce sum %[[OWN]] over ["pp"]
+// CHECK-NEXT:   %[[OWN_ADDEND4:.+]] = dist.stage_addend %[[OWN]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[NORM1:.+]] = dist.all_reduce sum %[[OWN_ADDEND4]] over ["pp"]
 // CHECK-NEXT:   %[[COUNTED:.+]] = tgpt.read @token_count
-// CHECK-NEXT:   %[[COUNT1:.+]] = dist.all_reduce sum %[[COUNTED]] over ["pp"]
+// CHECK-NEXT:   %[[COUNTED_ADDEND5:.+]] = dist.stage_addend %[[COUNTED]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[COUNT1:.+]] = dist.all_reduce sum %[[COUNTED_ADDEND5]] over ["pp"]
 // CHECK-NEXT:   %[[CLIP1:.+]]:2 = tgpt.clip_scale %[[NORM1]], %[[COUNT1]]
 // CHECK-NEXT:   tgpt.read @w1 :
 // CHECK:        tgpt.adamw {{.*}}%[[G1]], {{.*}}%[[CLIP1]]#1, %[[LR]], %[[STEP]]
 // CHECK:        %[[LOST:.+]] = tgpt.read @loss_sum
-// CHECK-NEXT:   dist.all_reduce sum %[[LOST]] over ["pp"]
+// CHECK-NEXT:   %[[LOST_ADDEND6:.+]] = dist.stage_addend %[[LOST]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   dist.all_reduce sum %[[LOST_ADDEND6]] over ["pp"]
 // CHECK-NEXT: }
 // CHECK-NEXT: return %[[RESULTS]]#0, %[[RESULTS]]#1, %[[RESULTS]]#2
 !scalar = tensor<f32, #dist.layout<[], of = []>>
@@ -140,15 +146,18 @@ module {
 // CHECK-LABEL: func.func @metric_of_two_stages
 // CHECK:      dist.segment update stage 0 {
 // CHECK-NEXT:   %[[PART0:.+]] = tgpt.read @seen
-// CHECK-NEXT:   %[[SEEN:.+]] = dist.all_reduce sum %[[PART0]] over ["pp"]
+// CHECK-NEXT:   %[[PART0_ADDEND7:.+]] = dist.stage_addend %[[PART0]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   %[[SEEN:.+]] = dist.all_reduce sum %[[PART0_ADDEND7]] over ["pp"]
 // CHECK-NEXT:   dist.yield %[[SEEN]]
 // CHECK:      dist.segment update stage 1 {
 // CHECK-NEXT:   %[[NONE:.+]] = tgpt.fill
-// CHECK-NEXT:   dist.all_reduce sum %[[NONE]] over ["pp"]
+// CHECK-NEXT:   %[[NONE_ADDEND8:.+]] = dist.stage_addend %[[NONE]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   dist.all_reduce sum %[[NONE_ADDEND8]] over ["pp"]
 // CHECK-NEXT: }
 // CHECK-NEXT: dist.segment update stage 2 {
 // CHECK-NEXT:   %[[PART2:.+]] = tgpt.read @seen
-// CHECK-NEXT:   dist.all_reduce sum %[[PART2]] over ["pp"]
+// CHECK-NEXT:   %[[PART2_ADDEND9:.+]] = dist.stage_addend %[[PART2]] : {{.*}}partial = [{{.*}}pp]
+// CHECK-NEXT:   dist.all_reduce sum %[[PART2_ADDEND9]] over ["pp"]
 // CHECK-NEXT: }
 !scalar = tensor<f32, #dist.layout<[], of = []>>
 !x = tensor<4x6xf32, #dist.layout<[-, -], of = [4, 6]>>
