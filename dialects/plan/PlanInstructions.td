@@ -8,6 +8,10 @@
 // Instructions read and write buffers in program order. Each keeps the location of
 // the op it was made from, which names the line of the model.
 //
+// `plan.layouts` and `plan.values` on an instruction (Plan.h) say of each input, then of
+// each output, how the value is spread over the ranks and which value it is: a number of
+// its own, or 0 for what a variable holds. The checker of plans follows them.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_PLAN_PLANINSTRUCTIONS_TD
 #define TGPT_DIALECTS_PLAN_PLANINSTRUCTIONS_TD

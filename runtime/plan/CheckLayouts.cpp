@@ -27,6 +27,7 @@
 #include "runtime/plan/PlanProblems.h"
 #include "runtime/plan/PlanText.h"
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -199,8 +200,10 @@ public:
       : plan(plan), stage(stage), channelLayouts(channelLayouts), problems(problems) {}
 
   void check() {
-    for (const plan::Variable &variable : stage.variables())
+    for (const plan::Variable &variable : stage.variables()) {
+      variableLayouts.emplace(variable.buffer(), layoutOf(variable));
       state.add({extentOf(stage.buffers(variable.buffer())), variable.buffer(), ofVariable, 0});
+    }
     run(plan::Segment::BEGIN);
     for (int pass = 0; pass < 2; ++pass) {
       run(plan::Segment::FORWARD);
@@ -264,9 +267,11 @@ private:
                   "'";
         return false;
       }
-      plan::Layout written = write->layout == ofVariable ? variableLayout(write->buffer) : plan.layouts(write->layout);
+      const plan::Layout &written =
+          write->layout == ofVariable ? variableLayouts.at(write->buffer) : plan.layouts(write->layout);
       const auto &shape = stage.buffers(buffer).shape(), &writtenShape = stage.buffers(write->buffer).shape();
-      bool isWhole = std::equal(shape.begin(), shape.end(), writtenShape.begin(), writtenShape.end());
+      bool isWhole = written.dims_size() == shape.size() &&
+                     std::equal(shape.begin(), shape.end(), writtenShape.begin(), writtenShape.end());
       if (isWhole ? !same(written, plan.layouts(taken)) : !samePartial(written, plan.layouts(taken)))
         problem = "takes '" + stage.buffers(buffer).name() + "' for " + layoutText(plan.layouts(taken)) +
                   ", but it is " + layoutText(written);
@@ -302,17 +307,6 @@ private:
     return layout.partial_axes().empty() ? "" : "reports what is " + layoutText(layout);
   }
 
-  /// What the variable in a buffer says it holds between steps.
-  plan::Layout variableLayout(uint32_t buffer) const {
-    plan::Layout layout;
-    for (const plan::Variable &variable : stage.variables())
-      if (variable.buffer() == buffer) {
-        layout = layoutOf(variable);
-        break;
-      }
-    return layout;
-  }
-
   static plan::Layout layoutOf(const plan::Variable &variable) {
     plan::Layout layout;
     *layout.mutable_dims() = variable.dims();
@@ -341,6 +335,7 @@ private:
   const plan::StageProgram &stage;
   std::vector<int64_t> &channelLayouts; // by channel; -1 before its first use
   PlanProblems &problems;
+  std::map<uint32_t, plan::Layout> variableLayouts; // by buffer: what variables hold between steps
   LastWrites state;
 };
 

@@ -261,6 +261,7 @@ func.func @slice_c2_shape(%0: tensor<6xf32, #dist.layout<[-], of = [6]>>) {
 
 // -----
 
+// expected-note @+1 {{mesh declared here}}
 dist.mesh @mesh (tp = 3)
 func.func @stage_addend_c1_stages(%0: tensor<4xf32, #dist.layout<[-], of = [4]>>) {
   // expected-error @+1 {{axis "pp" is not an axis of the mesh}}

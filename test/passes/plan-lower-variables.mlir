@@ -14,10 +14,10 @@
 // CHECK: plan.variable master "w.master" of "w" {{.*}} init <value = 0.000000e+00 : f64, stddev = 2.000000e-02 : f64, key = "w"> owner : <4xf32>
 // CHECK: plan.variable gradient "w.gradient" of "w" in %[[G]] layout <[-], of = [4]> init
 // CHECK: plan.segment update
-// CHECK-NEXT: plan.collective all_reduce_sum %[[G]] to %[[G]] over @dp
-// CHECK-NEXT: plan.input "learning_rate" into %[[LR:.*]] :
-// CHECK-NEXT: plan.input "step" into %[[STEP:.*]] :
-// CHECK-NEXT: "adamw"(%[[MASTER]], %[[G]], %[[M1]], %[[M2]], %[[LR]], %[[LR]], %[[STEP]]) -> (%[[MASTER]], %[[M1]], %[[M2]])
+// CHECK-NEXT: plan.collective all_reduce_sum %[[G]] to %[[G]] over @dp {{.*}} {plan.layouts = [#dist.layout<[-], partial = [dp]>, #dist.layout<[-]>], plan.values = array<i64: 0, 1>}
+// CHECK-NEXT: plan.input "learning_rate" into %[[LR:[^ ]+]]
+// CHECK-NEXT: plan.input "step" into %[[STEP:[^ ]+]]
+// CHECK-NEXT: "adamw"(%[[MASTER]], %[[G]], %[[M1]], %[[M2]], %[[LR]], %[[LR]], %[[STEP]]) -> (%[[MASTER]], %[[M1]], %[[M2]]) {{.*}}plan.values = array<i64: 0, 1, 0, 0, 2, 2, 3, 4, 5, 6>}
 // CHECK-NEXT: "cast"(%[[MASTER]]) -> (%[[W]])
 // CHECK-NEXT: {{^ *[}]$}}
 module @update_in_place {
