@@ -44,9 +44,9 @@ void split(CrossEntropyOp op) {
     meanLogit = RowMeanOp::create(builder, loc, row, op.getLogits());
     steps.push_back(meanLogit.getDefiningOp());
   }
-  auto loss = TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), row, op.getLabels(),
-                                  maximum.getMaximum(), sums.getSumExp(), sums.getLabelLogit(), meanLogit, op.getLabelSmoothingAttr(),
-                                  op.getZLossAttr());
+  auto loss = TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), row,
+                                  op.getLabels(), maximum.getMaximum(), sums.getSumExp(), sums.getLabelLogit(),
+                                  meanLogit, op.getLabelSmoothingAttr(), op.getZLossAttr());
   steps.push_back(loss);
   for (Operation *step : steps)
     step->setDiscardableAttrs(op->getDiscardableAttrDictionary());
