@@ -71,9 +71,10 @@ TEST(Dropout, DropsTheShareAskedFor) {
     Masked masked{.probability = probability};
     Tensor y = masked.run();
     expectCount(dropsOf(y), y.elements(), probability, "all elements");
-    for (int64_t i = 0; i < y.elements(); ++i)
-      if (y.get(i) != 0)
-        ASSERT_DOUBLE_EQ(y.get(i), 1 / (1 - probability));
+    for (int64_t i = 0; i < y.elements(); ++i) {
+      bool isKept = y.get(i) != 0;
+      ASSERT_DOUBLE_EQ(y.get(i), isKept ? 1 / (1 - probability) : 0);
+    }
   }
   EXPECT_EQ(dropsOf(Masked{.probability = 0}.run()), 0);
 }
