@@ -26,7 +26,8 @@ struct CompileOptions {
   std::vector<int64_t> stages;    ///< layers a stage; empty: as even as possible
   double maxGradNorm = 1.0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
-  uint64_t seed = 0; ///< of the initial weights
+  double labelSmoothing = 0, zLoss = 0; ///< terms of the loss
+  uint64_t seed = 0;                    ///< of the initial weights and the dropout masks
 };
 
 } // namespace tgpt

@@ -26,7 +26,8 @@ static std::string joined(const std::vector<int64_t> &values) {
 
 static std::string modelPipeline(const CompileOptions &options) {
   return "tgpt-specialize-batch{samples=" + std::to_string(options.microBatchSamples * options.dp) + " dtype=" + options.dtype +
-         "},tgpt-unroll-layers";
+         "},tgpt-unroll-layers,tgpt-set-regularization{seed=" + std::to_string(options.seed) + " label-smoothing=" +
+         exact(options.labelSmoothing) + " z-loss=" + exact(options.zLoss) + "}";
 }
 
 static std::string trainingPipeline(const CompileOptions &options) {

@@ -53,6 +53,9 @@ private:
     addLinear("layers.*.attn.q", recipe.width, recipe.width, stddev);
     addLinear("layers.*.attn.k", recipe.width, recipe.kvWidth(), stddev);
     addLinear("layers.*.attn.v", recipe.width, recipe.kvWidth(), stddev);
+    if (recipe.qkNorm)
+      for (const char *norm : {"layers.*.attn.q_norm.weight", "layers.*.attn.k_norm.weight"})
+        add({norm, {recipe.headDim()}, 1, 0, recipe.layers, false});
     addLinear("layers.*.attn.o", recipe.width, recipe.width, residualStddev);
     addNorm("layers.*.mlp_norm", recipe.layers);
     if (recipe.family == ModelFamily::Llama)

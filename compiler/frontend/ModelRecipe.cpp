@@ -25,13 +25,18 @@ static constexpr int64_t maxFfn = int64_t(1) << 23;
 static constexpr int64_t maxLayers = int64_t(1) << 12;
 static constexpr int64_t maxSequenceLength = int64_t(1) << 27;
 
-static std::vector<std::string> acceptedKeys(ModelFamily family) {
+static std::vector<std::string> neededKeys(ModelFamily family) {
   std::vector<std::string> keys = {
       "name",     "family", "vocabulary",      "width",        "layers",          "heads",
       "kv_heads", "ffn",    "sequence_length", "norm_epsilon", "tied_embeddings", "init_stddev"};
   if (family == ModelFamily::Llama)
     keys.push_back("rope_theta");
   return keys;
+}
+
+static std::vector<std::string> optionalKeys(ModelFamily family) {
+  return family == ModelFamily::Llama ? std::vector<std::string>{"dropout", "qk_norm"}
+                                      : std::vector<std::string>{"dropout"};
 }
 
 // The value in [1, most] nearest to `wanted` for which `legal` holds; the smaller of two. 1 must be legal.
@@ -84,7 +89,7 @@ ModelRecipe tgpt::parseModelRecipe(const std::string &text, const std::string &f
 
   ModelRecipe recipe;
   recipe.family = fields.choice("family", {"llama", "gpt2"}) == 0 ? ModelFamily::Llama : ModelFamily::Gpt2;
-  fields.requireKeys(acceptedKeys(recipe.family), fields.text("family"));
+  fields.requireKeys(neededKeys(recipe.family), optionalKeys(recipe.family), fields.text("family"));
   recipe.name = fields.text("name");
   checkName(fields, recipe.name);
   recipe.vocabulary = fields.integer("vocabulary", 1, maxVocabulary);
@@ -99,6 +104,10 @@ ModelRecipe tgpt::parseModelRecipe(const std::string &text, const std::string &f
   recipe.initStddev = fields.positive("init_stddev", 1);
   if (recipe.family == ModelFamily::Llama)
     recipe.ropeTheta = fields.positive("rope_theta", 1e12);
+  if (fields.has("dropout"))
+    recipe.dropout = fields.share("dropout");
+  if (fields.has("qk_norm"))
+    recipe.qkNorm = fields.boolean("qk_norm");
   checkHeads(fields, recipe);
   return recipe;
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A recipe is a short YAML file (recipes/README.md) with the shape of a GPT.
-// Reading one is strict: every key of the family must be there once, none else,
-// and the numbers must fit together. Whoever gets a ModelRecipe from here may
+// Reading one is strict: every key of the family must be there once, none else but
+// the optional ones, and the numbers must fit together. Whoever gets a ModelRecipe from here may
 // rely on heads dividing width, kv heads dividing heads, and products of all
 // sizes fitting 63 bits.
 //
@@ -42,6 +42,8 @@ struct ModelRecipe {
   double ropeTheta = 0; // LLaMA family only
   bool tiedEmbeddings = false;
   double initStddev = 0;
+  double dropout = 0;  // optional: after the embedding, attention and MLP
+  bool qkNorm = false; // optional, LLaMA family only
 
   int64_t headDim() const { return width / heads; }
   int64_t kvWidth() const { return kvHeads * headDim(); }

@@ -72,7 +72,7 @@ private:
   void writeTypeNames();
   void writeParameters();
   void writeFunction();
-  void writeEmbedding();
+  std::string writeEmbedding();
   void writeAttention();
   void writeMlp();
   void writeHead();
@@ -82,9 +82,14 @@ private:
   void writeNorm(const std::string &result, const std::string &input, const std::string &parameter);
   void writeLinear(const std::string &result, const std::string &resultType, const std::string &input,
                    const std::string &inputType, const std::string &parameter);
+  void writeHeadNorm(const std::string &result, const std::string &input, const std::string &type,
+                     const std::string &parameter);
   void writeRope(const std::string &result, const std::string &input, const std::string &type);
+  /// Drops elements of `input` where the recipe asks for it; returns what to use from there on.
+  std::string writeDropout(const std::string &result, const std::string &input, const std::string &stream);
   std::string writeRead(const std::string &parameter);
 
+  bool hasDropout() const { return recipe.dropout > 0; }
   std::ostream &line() { return out << indent; }
   void comment(const std::string &text) { line() << "// " << text << "\n"; }
   std::string typeOf(const std::string &parameter) const;
@@ -114,8 +119,11 @@ void ModelWriter::writeHeader() {
       << " MLP of " << recipe.ffn << "\n"
       << "//   vocabulary " << recipe.vocabulary << " (embedding and head "
       << (recipe.tiedEmbeddings ? "tied" : "untied") << "), sequences of " << recipe.sequenceLength << " tokens\n"
-      << "//   " << (llama ? "RMSNorm, rotary positions, no biases" : "LayerNorm, learned positions, biases") << "\n"
-      << "//\n"
+      << "//   " << (llama ? "RMSNorm, rotary positions, no biases" : "LayerNorm, learned positions, biases")
+      << (recipe.qkNorm ? ", normalised queries and keys" : "") << "\n";
+  if (hasDropout())
+    out << "//   dropout of " << floatLiteral(recipe.dropout) << " after the embedding, attention and MLP\n";
+  out << "//\n"
       << "// The model of one device: the batch is open (?) and the block is written once.\n"
       << "// tgpt-opt turns it into a plan for many.\n\n";
 }
@@ -127,6 +135,8 @@ void ModelWriter::writeTypeNames() {
     out << padded(alias, 8) << " = " << padded(type, 27) << " // " << meaning << "\n";
   };
   name("!tokens", rows + "i32>", "batch, sequence");
+  if (hasDropout())
+    name("!samples", "tensor<?xi32>", "the number of each row of the batch");
   name("!hidden", rows + std::to_string(recipe.width) + "xf32>", "batch, sequence, width");
   name("!rows", rows + "f32>", "a number for each row of !hidden");
   name("!query", rows + std::to_string(recipe.width) + "xf32>", "heads of " + std::to_string(recipe.headDim()));
@@ -194,16 +204,34 @@ void ModelWriter::writeRope(const std::string &result, const std::string &input,
          << " : i64, theta = " << floatLiteral(recipe.ropeTheta) << " : f64} : (" << type << ") -> " << type << "\n";
 }
 
-void ModelWriter::writeEmbedding() {
+void ModelWriter::writeHeadNorm(const std::string &result, const std::string &input, const std::string &type,
+                                const std::string &parameter) {
+  std::string weight = writeRead(parameter + ".weight");
+  line() << result << " = tgpt.head_norm " << input << ", " << weight
+         << " {epsilon = " << floatLiteral(recipe.normEpsilon) << " : f64} : (" << type << ", "
+         << typeOf(parameter + ".weight") << ") -> " << type << "\n";
+}
+
+std::string ModelWriter::writeDropout(const std::string &result, const std::string &input, const std::string &stream) {
+  if (!hasDropout())
+    return input;
+  line() << result << " = tgpt.dropout " << input << ", %samples, %step {probability = " << floatLiteral(recipe.dropout)
+         << " : f64, stream = \"" << stream << "\"} : (!hidden, !samples, tensor<i32>) -> !hidden\n";
+  return result;
+}
+
+// Returns what enters the first layer.
+std::string ModelWriter::writeEmbedding() {
   std::string table = writeRead("embed.weight");
   std::string result = llama ? "%embedded" : "%token";
   line() << result << " = tgpt.embedding %tokens, " << table << " : (!tokens, " << typeOf("embed.weight")
          << ") -> !hidden\n";
-  if (llama)
-    return;
-  std::string position = writeRead("position.weight");
-  line() << "%embedded = tgpt.add %token, " << position << " : (!hidden, " << typeOf("position.weight")
-         << ") -> !hidden\n";
+  if (!llama) {
+    std::string position = writeRead("position.weight");
+    line() << "%embedded = tgpt.add %token, " << position << " : (!hidden, " << typeOf("position.weight")
+           << ") -> !hidden\n";
+  }
+  return writeDropout("%embedded_kept", "%embedded", "embed.dropout");
 }
 
 void ModelWriter::writeAttention() {
@@ -212,16 +240,21 @@ void ModelWriter::writeAttention() {
   writeLinear("%q", "!query", "%attn_in", "!hidden", "layers.*.attn.q");
   writeLinear("%k", "!kv", "%attn_in", "!hidden", "layers.*.attn.k");
   writeLinear("%v", "!kv", "%attn_in", "!hidden", "layers.*.attn.v");
+  if (recipe.qkNorm) {
+    writeHeadNorm("%q_normed", "%q", "!query", "layers.*.attn.q_norm");
+    writeHeadNorm("%k_normed", "%k", "!kv", "layers.*.attn.k_norm");
+  }
   if (llama) {
-    writeRope("%q_turned", "%q", "!query");
-    writeRope("%k_turned", "%k", "!kv");
+    writeRope("%q_turned", recipe.qkNorm ? "%q_normed" : "%q", "!query");
+    writeRope("%k_turned", recipe.qkNorm ? "%k_normed" : "%k", "!kv");
   }
   line() << "%heads, %lse = tgpt.attention " << (llama ? "%q_turned, %k_turned" : "%q, %k")
          << ", %v {head_dim = " << recipe.headDim()
          << " : i64, scale = " << floatLiteral(1 / std::sqrt(double(recipe.headDim())))
          << " : f64} : (!query, !kv, !kv) -> (!query, !scores)\n";
   writeLinear("%attn_out", "!hidden", "%heads", "!query", "layers.*.attn.o");
-  line() << "%middle = tgpt.add %residual, %attn_out : (!hidden, !hidden) -> !hidden\n\n";
+  std::string kept = writeDropout("%attn_kept", "%attn_out", "layers.*.attn.dropout");
+  line() << "%middle = tgpt.add %residual, " << kept << " : (!hidden, !hidden) -> !hidden\n\n";
 }
 
 void ModelWriter::writeMlp() {
@@ -236,7 +269,8 @@ void ModelWriter::writeMlp() {
     line() << "%activated = tgpt.gelu %up : (!ffn) -> !ffn\n";
   }
   writeLinear("%mlp_out", "!hidden", "%activated", "!ffn", "layers.*.mlp.down");
-  line() << "%next = tgpt.add %middle, %mlp_out : (!hidden, !hidden) -> !hidden\n";
+  std::string kept = writeDropout("%mlp_kept", "%mlp_out", "layers.*.mlp.dropout");
+  line() << "%next = tgpt.add %middle, " << kept << " : (!hidden, !hidden) -> !hidden\n";
 }
 
 void ModelWriter::writeHead() {
@@ -249,12 +283,16 @@ void ModelWriter::writeHead() {
 }
 
 void ModelWriter::writeFunction() {
-  line() << "func.func @loss(%tokens: !tokens {tgpt.name = \"tokens\"}, %labels: !tokens {tgpt.name = \"labels\"})\n";
+  line() << "func.func @loss(%tokens: !tokens {tgpt.name = \"tokens\"}, %labels: !tokens {tgpt.name = \"labels\"}"
+         << (hasDropout() ? "," : ")") << "\n";
+  if (hasDropout())
+    line()
+        << "                %samples: !samples {tgpt.name = \"samples\"}, %step: tensor<i32> {tgpt.name = \"step\"})\n";
   line() << "    -> (!scalar {tgpt.name = \"loss_sum\"}, !scalar {tgpt.name = \"token_count\"}) {\n";
   indent = "    ";
-  writeEmbedding();
+  std::string embedded = writeEmbedding();
   out << "\n";
-  line() << "%last = tgpt.repeat " << recipe.layers << " (%residual = %embedded) : !hidden {\n";
+  line() << "%last = tgpt.repeat " << recipe.layers << " (%residual = " << embedded << ") : !hidden {\n";
   indent = "      ";
   writeAttention();
   writeMlp();

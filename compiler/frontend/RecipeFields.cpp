@@ -86,15 +86,18 @@ void RecipeFields::override(const std::string &key, const std::string &value) {
   fields[key] = {value, option};
 }
 
-void RecipeFields::requireKeys(const std::vector<std::string> &accepted, const std::string &family) const {
+void RecipeFields::requireKeys(const std::vector<std::string> &needed, const std::vector<std::string> &optional,
+                               const std::string &family) const {
+  std::vector<std::string> accepted = needed;
+  accepted.insert(accepted.end(), optional.begin(), optional.end());
   for (const auto &[key, field] : fields)
     if (std::find(accepted.begin(), accepted.end(), key) == accepted.end())
       throw RecipeError(field.place + ": unknown key '" + key + "' in a recipe of family " + family +
                         "; nearest accepted key: " + nearestWord(key, accepted) + " (accepted: " + join(accepted) +
                         ")");
-  for (const std::string &key : accepted)
+  for (const std::string &key : needed)
     if (!fields.count(key))
-      throw RecipeError(fileName + ":1: key '" + key + "' is missing (needed: " + join(accepted) + ")");
+      throw RecipeError(fileName + ":1: key '" + key + "' is missing (needed: " + join(needed) + ")");
 }
 
 void RecipeFields::fail(const std::string &key, const std::string &message) const {
@@ -127,6 +130,13 @@ double RecipeFields::positive(const std::string &key, double most) const {
   double number = 0;
   if (!parseNumber(text(key), number) || !(number > 0) || !(number <= most))
     refuse(key, "a number greater than 0 and at most " + shortest(most));
+  return number;
+}
+
+double RecipeFields::share(const std::string &key) const {
+  double number = 0;
+  if (!parseNumber(text(key), number) || !(number >= 0) || !(number < 1))
+    refuse(key, "a number of at least 0 and below 1");
   return number;
 }
 

@@ -28,13 +28,18 @@ public:
   /// Sets a key from the command line.
   void override(const std::string &key, const std::string &value);
 
-  /// Throws unless the keys are exactly these, those of a recipe of this family.
-  void requireKeys(const std::vector<std::string> &accepted, const std::string &family) const;
+  /// Throws unless all needed keys are there and none besides them and the optional ones:
+  /// the keys of a recipe of this family.
+  void requireKeys(const std::vector<std::string> &needed, const std::vector<std::string> &optional,
+                   const std::string &family) const;
 
+  bool has(const std::string &key) const { return fields.contains(key); }
   std::string text(const std::string &key) const;
   int64_t integer(const std::string &key, int64_t least, int64_t most) const;
   /// A number in (0, most].
   double positive(const std::string &key, double most) const;
+  /// A number in [0, 1).
+  double share(const std::string &key) const;
   bool boolean(const std::string &key) const;
   /// The index of the value in `choices`.
   size_t choice(const std::string &key, const std::vector<std::string> &choices) const;

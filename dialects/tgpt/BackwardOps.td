@@ -131,6 +131,30 @@ def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [], ["canAccumulate"]>
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad);
 }
 
+def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [], ["canAccumulate"]> {
+  let summary = "gradients of a head's elements and of the weight of all heads";
+  let description = [{
+    As `rms_norm_grad`, head by head, with rstd computed anew. Rule `abH,abH,D->abH,D`,
+    D blocked, H in units of the weight's size: the weight's gradient sums over rows and
+    heads, so sharded heads leave it partial.
+
+    Lifespan: from tgpt-differentiate, for `head_norm`, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x64xf32>, %q: tensor<2x8x64xf32>, %w: tensor<16xf32>
+    %dq, %dw = tgpt.head_norm_grad %dy, %q, %w {epsilon = 1.0e-5 : f64} : (tensor<2x8x64xf32>, tensor<2x8x64xf32>, tensor<16xf32>) -> (tensor<2x8x64xf32>, tensor<16xf32>)
+    ```
+
+    Constraints:
+    - C1: the input is [batch, sequence, heads x c], the weight [c].
+    - C2: c divides the input's last dim; output_grad and input_grad have the input's shape, weight_grad the weight's.
+    - C3: output_grad, weight and input_grad have the input's element type T, weight_grad has A(T).
+    - C4: `epsilon` is finite and at least 0.
+  }];
+  let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$input, Tgpt_Tensor:$weight, F64Attr:$epsilon);
+  let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad);
+}
+
 def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [], ["canAccumulate"]> {
   let summary = "gradients of a row's elements, the weight and the bias, from the saved mean and rstd";
   let description = [{
@@ -218,10 +242,12 @@ def Tgpt_SwigluGradOp : Tgpt_BackwardOp<"swiglu_grad"> {
   let results = (outs Tgpt_Tensor:$gate_grad, Tgpt_Tensor:$up_grad);
 }
 
-def Tgpt_CrossEntropyGradOp : Tgpt_BackwardOp<"cross_entropy_grad", [], ["getShardOffsets", "getInPlaceOperand"]> {
-  let summary = "gradient of the logits: softmax minus one-hot";
+def Tgpt_CrossEntropyGradOp
+    : Tgpt_BackwardOp<"cross_entropy_grad", [], ["getKernelAttributes", "getShardOffsets", "getInPlaceOperand"]> {
+  let summary = "gradient of the logits: softmax minus target";
   let description = [{
-    `dloss (exp(logits - lse) - [label])`, 0 for an ignored token. Rule
+    `dloss ((1 + 2 z_loss lse) exp(logits - lse) - (1-e) [label] - e/V)` with
+    e = `label_smoothing` and V the whole vocabulary; 0 for an ignored token. Rule
     `abV,ab,ab,->abV`: local whatever shards the vocabulary. May overwrite the logits.
 
     Lifespan: from tgpt-differentiate, for `cross_entropy`, to plan-lower.
@@ -235,8 +261,10 @@ def Tgpt_CrossEntropyGradOp : Tgpt_BackwardOp<"cross_entropy_grad", [], ["getSha
     - C1: the logits are [batch, sequence, vocabulary], labels and lse [batch, sequence].
     - C2: batch and sequence are equal; the result has the shape of the logits.
     - C3: the result has the logits' element type T, lse and loss_grad have A(T).
+    - C4: `label_smoothing` is at least 0 and below 1, `z_loss` finite and at least 0.
   }];
-  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$lse, Tgpt_Scalar:$loss_grad);
+  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$lse, Tgpt_Scalar:$loss_grad,
+                       DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Tgpt_Tensor:$logits_grad);
 }
 

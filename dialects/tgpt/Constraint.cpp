@@ -97,6 +97,11 @@ bool Constraint::isNotNegative(StringRef name, const APFloat &number) const {
       name, number, [](double value) { return value >= 0 && std::isfinite(value); }, "a finite number of at least 0");
 }
 
+bool Constraint::isShare(StringRef name, const APFloat &number) const {
+  return isNumber(
+      name, number, [](double value) { return value >= 0 && value < 1; }, "a number of at least 0 and below 1");
+}
+
 bool Constraint::holds(bool condition, const Twine &message) const {
   if (!condition)
     report() << message;

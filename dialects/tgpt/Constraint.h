@@ -55,6 +55,8 @@ public:
                 llvm::StringRef expected) const;
   /// `number` is finite and at least 0.
   bool isNotNegative(llvm::StringRef name, const llvm::APFloat &number) const;
+  /// `number` is at least 0 and below 1.
+  bool isShare(llvm::StringRef name, const llvm::APFloat &number) const;
   /// Any other condition.
   bool holds(bool condition, const llvm::Twine &message) const;
 

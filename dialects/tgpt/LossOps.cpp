@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   loss_sum = sum over valid tokens of lse - logits[label]
-//   dlogits = dloss (exp(logits - lse) - [label])
+//   loss_sum = sum over valid tokens of lse - (1-e) logits[label] - e mean(logits) + z lse^2
+//   dlogits = dloss ((1 + 2 z lse) exp(logits - lse) - (1-e) [label] - e/V)
+//
+// with e = label_smoothing and z = z_loss, both 0 unless asked for.
 //
 // cross_entropy needs whole rows of logits. Where the vocabulary is sharded the
-// same sum is row_max (combined by max), softmax_sums (combined by sum), and
-// token_loss on what they give.
+// same sum is row_max (combined by max), softmax_sums and row_mean (combined by sum),
+// and token_loss on what they give.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +33,27 @@ static bool isTokenStatistic(Operation *op, const NamedTensor &statistic, const 
   return isPerToken(op, statistic, logits) && Constraint(op, "C3").accumulates(statistic, logits);
 }
 
+// What all ops with a part in the loss may be told (C4).
+template <typename LossOp> static bool hasLegalTerms(LossOp op) {
+  Constraint c4(op, "C4");
+  return c4.isShare("label_smoothing", op.getLabelSmoothing()) && c4.isNotNegative("z_loss", op.getZLoss());
+}
+
+// Terms that are 0 are not mentioned.
+template <typename LossOp> static NamedAttrList termsOf(LossOp op) {
+  NamedAttrList terms;
+  if (!op.getLabelSmoothing().isZero())
+    terms.append("label_smoothing", op.getLabelSmoothingAttr());
+  if (!op.getZLoss().isZero())
+    terms.append("z_loss", op.getZLossAttr());
+  return terms;
+}
+
+// The number of columns of the logits on all ranks together.
+static IntegerAttr wholeVocabulary(TypedValue<RankedTensorType> logits) {
+  return Builder(logits.getContext()).getI64IntegerAttr(globalShapeOf(logits.getType()).back());
+}
+
 // The label is looked up among the logits held here.
 static constexpr unsigned logitsOperand = 0, vocabularyDim = 2;
 
@@ -45,7 +68,11 @@ LogicalResult CrossEntropyOp::verify() {
                  isPerToken(*this, NamedTensor("labels", getLabels()), logits) &&
                  isTokenStatistic(*this, NamedTensor("lse", getLse()), logits) &&
                  c3.accumulates(NamedTensor("loss_sum", getLossSum()), logits) &&
-                 c3.accumulates(NamedTensor("token_count", getTokenCount()), logits));
+                 c3.accumulates(NamedTensor("token_count", getTokenCount()), logits) && hasLegalTerms(*this));
+}
+
+NamedAttrList CrossEntropyOp::getKernelAttributes() {
+  return termsOf(*this);
 }
 
 ShardingRule CrossEntropyOp::getShardingRule() {
@@ -65,7 +92,7 @@ LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, Gradients &gradi
   if (lossGrad && gradients.isWanted(getLogits()))
     addGradient(builder, gradients, getLogits(),
                 CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getLabels(), getLse(),
-                                           lossGrad));
+                                           lossGrad, getLabelSmoothingAttr(), getZLossAttr()));
   return success();
 }
 
@@ -88,7 +115,15 @@ LogicalResult CrossEntropyGradOp::verify() {
                  isPerToken(*this, NamedTensor("labels", getLabels()), logits) &&
                  isTokenStatistic(*this, NamedTensor("lse", getLse()), logits) &&
                  c3.accumulates(NamedTensor("loss_grad", getLossGrad()), logits) &&
-                 Constraint(*this, "C2").sameShape(logitsGrad, logits) && c3.sameElementType(logitsGrad, logits));
+                 Constraint(*this, "C2").sameShape(logitsGrad, logits) && c3.sameElementType(logitsGrad, logits) &&
+                 hasLegalTerms(*this));
+}
+
+NamedAttrList CrossEntropyGradOp::getKernelAttributes() {
+  NamedAttrList attributes = termsOf(*this);
+  if (!getLabelSmoothing().isZero())
+    attributes.append("vocabulary", wholeVocabulary(getLogits()));
+  return attributes;
 }
 
 ShardingRule CrossEntropyGradOp::getShardingRule() {
@@ -127,6 +162,31 @@ int64_t RowMaxOp::getFlops() {
 }
 
 //===----------------------------------------------------------------------===//
+// row_mean
+//===----------------------------------------------------------------------===//
+
+LogicalResult RowMeanOp::verify() {
+  NamedTensor logits("logits", getLogits());
+  return success(Constraint(*this, "C1").hasRank(logits, 3) &&
+                 isTokenStatistic(*this, NamedTensor("mean", getMean()), logits));
+}
+
+ShardingRule RowMeanOp::getShardingRule() {
+  return ShardingRule::parse("abV->ab");
+}
+
+// A sum a logit, a division a token.
+int64_t RowMeanOp::getFlops() {
+  return elementsOf(getLogits()) + elementsOf(getMean());
+}
+
+NamedAttrList RowMeanOp::getKernelAttributes() {
+  NamedAttrList attributes;
+  attributes.append("vocabulary", wholeVocabulary(getLogits()));
+  return attributes;
+}
+
+//===----------------------------------------------------------------------===//
 // softmax_sums
 //===----------------------------------------------------------------------===//
 
@@ -159,17 +219,28 @@ SmallVector<ShardOffset> SoftmaxSumsOp::getShardOffsets() {
 LogicalResult TokenLossOp::verify() {
   NamedTensor labels("labels", getLabels()), maximum("maximum", getMaximum());
   Constraint c2(*this, "C2"), c3(*this, "C3");
-  for (const NamedTensor &tensor : {maximum, NamedTensor("sum_exp", getSumExp()),
-                                    NamedTensor("label_logit", getLabelLogit()), NamedTensor("lse", getLse())})
+  SmallVector<NamedTensor> perToken = {maximum, NamedTensor("sum_exp", getSumExp()),
+                                       NamedTensor("label_logit", getLabelLogit()), NamedTensor("lse", getLse())};
+  if (getMeanLogit())
+    perToken.push_back(NamedTensor("mean_logit", getMeanLogit()));
+  for (const NamedTensor &tensor : perToken)
     if (!Constraint(*this, "C1").hasRank(tensor, 2) || !c2.sameShape(tensor, labels) ||
         !c3.sameElementType(tensor, maximum))
       return failure();
   return success(c3.sameElementType(NamedTensor("loss_sum", getLossSum()), maximum) &&
-                 c3.sameElementType(NamedTensor("token_count", getTokenCount()), maximum));
+                 c3.sameElementType(NamedTensor("token_count", getTokenCount()), maximum) && hasLegalTerms(*this) &&
+                 Constraint(*this, "C5")
+                     .holds(bool(getMeanLogit()) != getLabelSmoothing().isZero(),
+                            getMeanLogit() ? "has a mean_logit, but label_smoothing is 0"
+                                           : "has no mean_logit, but label_smoothing is not 0"));
+}
+
+NamedAttrList TokenLossOp::getKernelAttributes() {
+  return termsOf(*this);
 }
 
 ShardingRule TokenLossOp::getShardingRule() {
-  return ShardingRule::parse("ab,ab,ab,ab->,,ab");
+  return ShardingRule::parse(getMeanLogit() ? "ab,ab,ab,ab,ab->,,ab" : "ab,ab,ab,ab->,,ab");
 }
 
 // Logarithm, the maximum back, the label's logit, the sum, the count.

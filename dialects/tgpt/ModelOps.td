@@ -95,6 +95,31 @@ def Tgpt_RmsNormOp : Tgpt_ForwardFormat<"rms_norm"> {
   let results = (outs Tgpt_Tensor:$output, Tgpt_AccTensor:$rstd);
 }
 
+def Tgpt_HeadNormOp : Tgpt_ForwardFormat<"head_norm"> {
+  let summary = "scale each head to unit root mean square";
+  let description = [{
+    rms_norm of each head of `c` elements, with one weight of `c` elements for all heads:
+    the norm of queries and keys (QK-norm, arXiv 2302.05442). Rule `abH,D->abH`: H in
+    units of the weight's size, D blocked. The backward computes the root mean square
+    anew; a head is small.
+
+    Lifespan: from tgpt-import to plan-lower; its backward is `head_norm_grad`.
+
+    ```mlir
+    // args: %q: tensor<2x8x64xbf16>, %w: tensor<16xbf16>
+    %y = tgpt.head_norm %q, %w {epsilon = 1.0e-5 : f64} : (tensor<2x8x64xbf16>, tensor<16xbf16>) -> tensor<2x8x64xbf16>
+    ```
+
+    Constraints:
+    - C1: the input is [batch, sequence, heads x c], the weight [c].
+    - C2: c divides the input's last dim; the result has the input's shape.
+    - C3: weight and result have the input's element type T.
+    - C4: `epsilon` is finite and at least 0.
+  }];
+  let arguments = (ins Tgpt_Tensor:$input, Tgpt_Tensor:$weight, F64Attr:$epsilon);
+  let results = (outs Tgpt_Tensor:$output);
+}
+
 def Tgpt_LayerNormOp : Tgpt_ForwardFormat<"layer_norm"> {
   let summary = "scale rows to zero mean and unit variance";
   let description = [{
@@ -242,6 +267,39 @@ def Tgpt_AddOp : Tgpt_ForwardFormat<"add", [], ["getInPlaceOperand"]> {
   let results = (outs Tgpt_Tensor:$output);
 }
 
+def Tgpt_DropoutOp : Tgpt_ForwardFormat<"dropout", [], ["getKernelAttributes", "getShardOffsets", "getInPlaceOperand"]> {
+  let summary = "zero a random part of the elements, scale the others up";
+  let description = [{
+    Keeps an element with probability `1 - probability` and divides it by that (inverted
+    dropout, jmlr.org/papers/v15/srivastava14a.html). Which ones is a function of `seed`,
+    `stream`, the step, and the element's sample, position and column, drawn from
+    Philox4x32-10 (KERNELS.md): `samples` holds the number of each row of the batch in
+    its step, positions and columns count in the whole tensor. So the mask is the same
+    for every mesh and every way to deal samples to ranks and micro-batches, and it is
+    computed anew wherever it is needed. `stream` names the op as a parameter is named,
+    with a `*` in place of the layer's number; ops of one stream drop the same elements.
+    Rule `abD,a,->abD`.
+
+    Lifespan: from tgpt-import to plan-lower; it is linear and symmetric in its input,
+    so its backward is itself, on the output's gradient.
+
+    ```mlir
+    // args: %x: tensor<2x8x64xf32>, %samples: tensor<2xi32>, %step: tensor<i32>
+    %y = tgpt.dropout %x, %samples, %step {probability = 0.1 : f64, stream = "embed.dropout"} : (tensor<2x8x64xf32>, tensor<2xi32>, tensor<i32>) -> tensor<2x8x64xf32>
+    ```
+
+    Constraints:
+    - C1: the input is [batch, sequence, width].
+    - C2: there is a sample number for each row of the input's batch; the result has the input's shape.
+    - C3: the result has the input's element type T.
+    - C4: `probability` is at least 0 and below 1.
+    - C5: `stream` is not empty and has one `*` inside a `tgpt.repeat`, none elsewhere.
+  }];
+  let arguments = (ins Tgpt_Tensor:$input, Tgpt_SampleTensor:$samples, Tgpt_IntegerScalar:$step, F64Attr:$probability,
+                       StrAttr:$stream, DefaultValuedAttr<I64Attr, "0">:$seed);
+  let results = (outs Tgpt_Tensor:$output);
+}
+
 def Tgpt_CastOp : Tgpt_ForwardFormat<"cast"> {
   let summary = "round to another element type";
   let description = [{
@@ -263,12 +321,15 @@ def Tgpt_CastOp : Tgpt_ForwardFormat<"cast"> {
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["hasAccumulationType"]> {
+def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["getKernelAttributes", "hasAccumulationType"]> {
   let summary = "sum of the token losses and number of valid tokens";
   let description = [{
     `loss_sum = sum over valid tokens of lse - logits[label]`; a negative label is not
-    valid and counts nowhere. Rule `abV,ab->,,ab`, V blocked: with the vocabulary to be
-    sharded, `tgpt-split-loss` writes the op as row_max, softmax_sums and token_loss.
+    valid and counts nowhere. With e = `label_smoothing` the target is `(1-e) [label] + e/V`
+    (arXiv 1512.00567): `lse - (1-e) logits[label] - e mean(logits)`. `z_loss` adds
+    `z_loss lse^2` (arXiv 2204.02311). Rule `abV,ab->,,ab`, V blocked: with the
+    vocabulary to be sharded, `tgpt-split-loss` writes the op as row_max, softmax_sums
+    and token_loss, and row_mean where labels are smoothed.
 
     Lifespan: from tgpt-import to tgpt-split-loss or plan-lower; its backward is
     `cross_entropy_grad`, for which lse is kept.
@@ -282,8 +343,10 @@ def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["hasAccumulat
     - C1: the logits are [batch, sequence, vocabulary], labels and lse [batch, sequence].
     - C2: batch and sequence are equal.
     - C3: loss_sum, token_count and lse have the accumulation type A(T) of the logits.
+    - C4: `label_smoothing` is at least 0 and below 1, `z_loss` finite and at least 0.
   }];
-  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels);
+  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing,
+                       DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Tgpt_Scalar:$loss_sum, Tgpt_Scalar:$token_count, Tgpt_AccTensor:$lse);
 }
 

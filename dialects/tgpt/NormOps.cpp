@@ -8,6 +8,7 @@
 // Rows of d elements. With g = dy w and xhat the normalised row:
 //
 //   rms_norm     y = xhat w          dx = rstd (g - xhat mean(g xhat))
+//   head_norm    the same, a row of the input being several rows of c elements (heads)
 //   layer_norm   y = xhat w + bias   dx = rstd (g - mean(g) - xhat mean(g xhat))
 //   both         dw = sum over rows of dy xhat;  layer_norm: dbias = sum of dy
 //
@@ -98,6 +99,69 @@ int64_t RmsNormGradOp::getFlops() {
 }
 
 bool RmsNormGradOp::canAccumulate(unsigned i) {
+  return i == 1;
+}
+
+//===----------------------------------------------------------------------===//
+// head_norm
+//===----------------------------------------------------------------------===//
+
+// An input [batch, sequence, heads x c] and a weight [c].
+static bool holdsNormedHeads(Operation *op, const NamedTensor &input, const NamedTensor &weight,
+                             const APFloat &epsilon) {
+  Constraint c1(op, "C1"), c2(op, "C2");
+  return c1.hasRank(input, 3) && c1.hasRank(weight, 1) &&
+         c1.holds(weight.type.getDimSize(0) > 0, "the weight's size is not known to be at least 1") &&
+         c2.isMultiple(input, 2, weight.type.getDimSize(0), "the weight's size") &&
+         Constraint(op, "C3").sameElementType(weight, input) && Constraint(op, "C4").isNotNegative("epsilon", epsilon);
+}
+
+LogicalResult HeadNormOp::verify() {
+  NamedTensor input("input", getInput()), weight("weight", getWeight()), output("output", getOutput());
+  return success(holdsNormedHeads(*this, input, weight, getEpsilon()) && isLikeInput(*this, output, input));
+}
+
+ShardingRule HeadNormOp::getShardingRule() {
+  return ShardingRule::parse("abH,D->abH").block("D").granular('H', getWeight().getType().getDimSize(0), "head");
+}
+
+// As rms_norm, a head being a row.
+int64_t HeadNormOp::getFlops() {
+  return 4 * elementsOf(getInput()) + 4 * elementsOf(getInput()) / widthOf(getWeight());
+}
+
+LogicalResult HeadNormOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
+  if (!gradients.isWanted(getInput()) && !gradients.isWanted(getWeight()))
+    return success();
+  auto grad = HeadNormGradOp::create(builder, getLoc(), getInput().getType(), weightGradientType(getWeight()),
+                                     gradients.of(getOutput()), getInput(), getWeight(), getEpsilonAttr());
+  addGradient(builder, gradients, getInput(), grad.getInputGrad());
+  addGradient(builder, gradients, getWeight(), grad.getWeightGrad());
+  return success();
+}
+
+SmallVector<Value> HeadNormOp::getSavedForBackward() {
+  return {getInput(), getWeight()};
+}
+
+LogicalResult HeadNormGradOp::verify() {
+  NamedTensor outputGrad("output_grad", getOutputGrad()), input("input", getInput()), weight("weight", getWeight());
+  NamedTensor inputGrad("input_grad", getInputGrad()), weightGrad("weight_grad", getWeightGrad());
+  return success(holdsNormedHeads(*this, input, weight, getEpsilon()) && isLikeInput(*this, outputGrad, input) &&
+                 isLikeInput(*this, inputGrad, input) && Constraint(*this, "C2").sameShape(weightGrad, weight) &&
+                 Constraint(*this, "C3").accumulates(weightGrad, input));
+}
+
+ShardingRule HeadNormGradOp::getShardingRule() {
+  return ShardingRule::parse("abH,abH,D->abH,D").block("D").granular('H', getWeight().getType().getDimSize(0), "head");
+}
+
+// rms_norm_grad and, for rstd, a square-sum (2) an element and four operations a head.
+int64_t HeadNormGradOp::getFlops() {
+  return 11 * elementsOf(getInput()) + 5 * elementsOf(getInput()) / widthOf(getWeight());
+}
+
+bool HeadNormGradOp::canAccumulate(unsigned i) {
   return i == 1;
 }
 

@@ -46,6 +46,8 @@ def Tgpt_Float : AnyTypeOf<[F64, F32, BF16], "f64, f32 or bf16">;
 def Tgpt_Tensor : RankedTensorOf<[F64, F32, BF16]>;
 def Tgpt_AccTensor : RankedTensorOf<[F64, F32]>;
 def Tgpt_Scalar : RankedTensorOf<[F64, F32], [HasAnyRankOfPred<[0]>], "scalar: tensor of rank 0">;
+def Tgpt_IntegerScalar : RankedTensorOf<[I32], [HasAnyRankOfPred<[0]>], "integer scalar: i32 tensor of rank 0">;
+def Tgpt_SampleTensor : RankedTensorOf<[I32], [HasAnyRankOfPred<[1]>], "tensor [batch] of sample numbers">;
 def Tgpt_TokenTensor : RankedTensorOf<[I32], [HasAnyRankOfPred<[2]>], "token tensor [batch, sequence]">;
 
 // An op that computes: it knows its rule, its cost and its kernel.

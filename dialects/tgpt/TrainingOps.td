@@ -45,6 +45,29 @@ def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max"> {
   let results = (outs Tgpt_AccTensor:$maximum);
 }
 
+def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [], ["getKernelAttributes"]> {
+  let summary = "the mean logit of each token";
+  let description = [{
+    What a sharded cross-entropy with smoothed labels needs besides. Rule `abV->ab`; the
+    sum is divided by the size of the whole vocabulary, so that a sharded V leaves the
+    result partial.
+
+    Lifespan: from tgpt-split-loss to plan-lower.
+
+    ```mlir
+    // args: %logits: tensor<2x8x256xf32>
+    %mean = tgpt.row_mean %logits : (tensor<2x8x256xf32>) -> tensor<2x8xf32>
+    ```
+
+    Constraints:
+    - C1: the logits are [batch, sequence, vocabulary], the result [batch, sequence].
+    - C2: batch and sequence are equal.
+    - C3: the result has the accumulation type A(T) of the logits.
+  }];
+  let arguments = (ins Tgpt_Tensor:$logits);
+  let results = (outs Tgpt_AccTensor:$mean);
+}
+
 def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [], ["getShardOffsets"]> {
   let summary = "sum of exp(logit - max) of each row, and the label's logit";
   let description = [{
@@ -67,11 +90,11 @@ def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [], ["getShardOffsets"]
   let results = (outs Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
 }
 
-def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss"> {
+def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [], ["getKernelAttributes"]> {
   let summary = "sum of max + log(sum_exp) - label_logit over valid tokens";
   let description = [{
     The last step of a sharded cross-entropy, on whole rows again. Rule
-    `ab,ab,ab,ab->,,ab`; results as those of `cross_entropy`.
+    `ab,ab,ab,ab[,ab]->,,ab`; attributes and results as those of `cross_entropy`.
 
     Lifespan: from tgpt-split-loss to plan-lower.
 
@@ -81,11 +104,15 @@ def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss"> {
     ```
 
     Constraints:
-    - C1: maximum, sum_exp, label_logit and lse are [batch, sequence].
+    - C1: maximum, sum_exp, label_logit, mean_logit and lse are [batch, sequence].
     - C2: batch and sequence are those of the labels.
     - C3: all but the labels have one element type.
+    - C4: `label_smoothing` is at least 0 and below 1, `z_loss` finite and at least 0.
+    - C5: there is a mean_logit exactly where `label_smoothing` is not 0.
   }];
-  let arguments = (ins Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum, Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
+  let arguments = (ins Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum, Tgpt_AccTensor:$sum_exp,
+                       Tgpt_AccTensor:$label_logit, Optional<Tgpt_AccTensor>:$mean_logit,
+                       DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Tgpt_Scalar:$loss_sum, Tgpt_Scalar:$token_count, Tgpt_AccTensor:$lse);
 }
 

@@ -39,11 +39,42 @@ def SpecializeBatch : Pass<"tgpt-specialize-batch", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tgpt::TgptDialect"];
 }
 
+def SetRegularization : Pass<"tgpt-set-regularization", "::mlir::ModuleOp"> {
+  let summary = "choose the dropout masks' seed and the terms of the loss";
+  let description = [{
+    What training adds to a model against overfitting and drift is no part of its file:
+    the seed of every `tgpt.dropout`, and label smoothing and z-loss of every
+    `tgpt.cross_entropy`. A term whose option is 0 stays as the model has it.
+
+    **Input**
+    ```mlir
+    %y = tgpt.dropout %x, %samples, %step {probability = 0.1 : f64, stream = "embed.dropout"} : (tensor<2x8x64xf32>, tensor<2xi32>, tensor<i32>) -> tensor<2x8x64xf32>
+    ```
+    **Output** (`seed=7`)
+    ```mlir
+    %y = tgpt.dropout %x, %samples, %step {probability = 0.1 : f64, seed = 7 : i64, stream = "embed.dropout"} : (tensor<2x8x64xf32>, tensor<2xi32>, tensor<i32>) -> tensor<2x8x64xf32>
+    ```
+    Fails when label smoothing is not in [0, 1) or z-loss is negative.
+  }];
+  let options = [
+    Option<"seed", "seed", "uint64_t", "0", "Seed of the dropout masks">,
+    Option<"labelSmoothing", "label-smoothing", "double", "0.0", "Share of a label that is spread over the vocabulary">,
+    Option<"zLoss", "z-loss", "double", "0.0", "Weight of the squared log-sum-exp of the logits">,
+  ];
+  let statistics = [
+    Statistic<"numSeeded", "dropouts-seeded", "Number of dropouts that got the seed">,
+    Statistic<"numLosses", "losses-changed", "Number of cross-entropies that got a term">,
+    Statistic<"numKept", "losses-kept", "Number of cross-entropies left as they were">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect"];
+}
+
 def UnrollLayers : Pass<"tgpt-unroll-layers", "::mlir::ModuleOp"> {
   let summary = "write out the repeated block and its parameters, one copy a layer";
   let description = [{
     Every op of the function learns the layer it belongs to (`tgpt.layer`): -1 before
-    the repeated block, the number of layers after it.
+    the repeated block, the number of layers after it. The streams of `tgpt.dropout` get
+    the layer's number as the parameters' names do.
 
     **Input**
     ```mlir

@@ -10,6 +10,8 @@
 //   tgpt.repeat 2 (%h = %x) { f(%h, @"layers.*.w") }
 //     ->   f(f(%x, @layers.0.w), @layers.1.w)
 //
+// The random stream of a dropout is named and written out like a parameter.
+//
 // Relies on: a verified L0 module. Leaves true: no tgpt.repeat and no per_layer
 // parameter remain; every op of the function carries its layer (`tgpt.layer`).
 //
@@ -88,6 +90,8 @@ void unroll(RepeatOp repeat) {
       setLayer(clone, layer);
       if (auto read = dyn_cast<ReadOp>(clone); read && read.getSymbol().contains('*'))
         read.setSymbol(nameOfLayer(read.getSymbol(), layer));
+      if (auto dropout = dyn_cast<DropoutOp>(clone))
+        dropout.setStream(nameOfLayer(dropout.getStream(), layer));
     }
     SmallVector<Value> next;
     for (Value yielded : body.getTerminator()->getOperands())

@@ -91,7 +91,7 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     return success();
   }
 
-  /// Tokens and labels are sharded over dp by their first dim, scalars are whole.
+  /// Tokens, labels and sample numbers are sharded over dp by their first dim, scalars are whole.
   void shardArguments(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments()) {
       int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();
@@ -171,6 +171,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     if (featureSharded.contains(op.getInput())) {
       if (!decisionOf(weight))
         decide(weight, {{1, "tp"}});
+      if (sequenceParallel) // reduce_scatter the product: what follows is the residual stream
+        op->setAttr(decisionAttributeName, sequenceSharded(op.getOutput().getType().getRank()));
       splitBias(op);
       ++numRow;
       return success();
@@ -196,9 +198,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
     auto add = AddOp::create(builder, op.getLoc(), op.getOutput().getType(), op.getOutput(), op.getBias());
-    add->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    if (sequenceParallel) // reduce_scatter the product: what follows is the residual stream
-      op->setAttr(decisionAttributeName, sequenceSharded(op.getOutput().getType().getRank()));
+    if (Attribute layer = op->getAttr(layerAttributeName))
+      add->setAttr(layerAttributeName, layer);
     op.getOutput().replaceAllUsesExcept(add.getOutput(), add);
     op.getBiasMutable().clear();
     ++numBiasesSplit;

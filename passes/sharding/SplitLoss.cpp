@@ -9,7 +9,8 @@
 //
 //   lse = max + log(sum exp(logit - max)),   loss = lse - logit[label]
 //
-// reduces over the vocabulary by itself, so its sharding rule says it all.
+// reduces over the vocabulary by itself, so its sharding rule says it all. Smoothed
+// labels need the mean logit as well: one more step.
 //
 // Relies on: nothing. Leaves true: no tgpt.cross_entropy remains; its backward,
 // local whatever shards the vocabulary, is untouched.
@@ -37,9 +38,17 @@ void split(CrossEntropyOp op) {
   Type row = op.getLse().getType();
   auto maximum = RowMaxOp::create(builder, loc, row, op.getLogits());
   auto sums = SoftmaxSumsOp::create(builder, loc, row, row, op.getLogits(), op.getLabels(), maximum.getMaximum());
-  auto loss = TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), row, op.getLabels(),
-                                  maximum.getMaximum(), sums.getSumExp(), sums.getLabelLogit());
-  for (Operation *step : {maximum.getOperation(), sums.getOperation(), loss.getOperation()})
+  SmallVector<Operation *> steps = {maximum, sums};
+  Value meanLogit;
+  if (!op.getLabelSmoothing().isZero()) {
+    meanLogit = RowMeanOp::create(builder, loc, row, op.getLogits());
+    steps.push_back(meanLogit.getDefiningOp());
+  }
+  auto loss = TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), row,
+                                  op.getLabels(), maximum.getMaximum(), sums.getSumExp(), sums.getLabelLogit(),
+                                  meanLogit, op.getLabelSmoothingAttr(), op.getZLossAttr());
+  steps.push_back(loss);
+  for (Operation *step : steps)
     step->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op->replaceAllUsesWith(loss);
   op->erase();

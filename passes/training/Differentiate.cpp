@@ -95,11 +95,11 @@ bool isScalar(Type type) {
   return tensor && tensor.getRank() == 0;
 }
 
-/// The one function from tokens and labels to loss sum and token count.
+/// The one function from tokens, labels and perhaps more to loss sum and token count.
 FailureOr<func::FuncOp> findModel(ModuleOp module) {
   SmallVector<func::FuncOp> candidates;
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && function.getNumArguments() == 2 && function.getNumResults() == 2 &&
+    if (!function.isExternal() && function.getNumArguments() >= 2 && function.getNumResults() == 2 &&
         llvm::all_of(function.getResultTypes(), isScalar))
       candidates.push_back(function);
   if (candidates.size() == 1)

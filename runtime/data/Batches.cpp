@@ -22,7 +22,7 @@ Batches::Batches(const TokenSource &source, BatchShape shape, uint64_t seed, std
 void Batches::copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift,
                        std::span<int32_t> rows) const {
   int64_t length = shape.sequenceLength;
-  int64_t draw = firstDraw + (dpIndex * shape.microBatches + microBatch) * shape.microBatchSamples;
+  int64_t draw = firstDraw + firstSample(dpIndex, microBatch);
   for (int64_t row = 0; row < shape.microBatchSamples; ++row)
     source.read(order.sampleOf(draw + row) * length + shift, rows.subspan(row * length, length));
 }

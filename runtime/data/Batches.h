@@ -52,6 +52,11 @@ public:
   void fillTokens(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens) const;
   void fillLabels(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> labels) const;
 
+  /// g of the micro-batch's first row: its number among the samples of the step.
+  int64_t firstSample(int64_t dpIndex, int64_t microBatch) const {
+    return (dpIndex * shape.microBatches + microBatch) * shape.microBatchSamples;
+  }
+
 private:
   void copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift, std::span<int32_t> rows) const;
 

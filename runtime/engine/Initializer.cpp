@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/Initializer.h"
-#include "runtime/engine/Philox.h"
 #include "runtime/engine/Scalar.h"
+#include "runtime/kernels/api/Philox.h"
 #include "runtime/plan/PlanFile.h"
 
 #include <cmath>

@@ -13,7 +13,8 @@
 
 namespace tgpt::runtime {
 
-/// Answers "tokens", "labels", "learning_rate" and "step". Set the public fields between steps.
+/// Answers "tokens", "labels", "samples" (their numbers in the step), "learning_rate" and "step". Set the public fields
+/// between steps.
 class StepFeed : public StepInputs {
 public:
   explicit StepFeed(const Batches &batches) : batches(batches) {}

@@ -26,10 +26,11 @@ static void runTool(const TemporaryDirectory &directory, const std::string &comm
     throw Error(command + "\n" + directory.read("log"));
 }
 
-plan::Plan tgpt::runtime::compileRecipe(const std::filesystem::path &recipe, const std::string &flags) {
+plan::Plan tgpt::runtime::compileRecipe(const std::filesystem::path &recipe, const std::string &flags,
+                                        const std::string &importFlags) {
   TemporaryDirectory directory;
   std::filesystem::path model = directory / "model.mlir", compiled = directory / "compiled.bin";
-  runTool(directory, TGPT_IMPORT " " + quoted(recipe) + " -o " + quoted(model));
+  runTool(directory, TGPT_IMPORT " " + importFlags + " " + quoted(recipe) + " -o " + quoted(model));
   runTool(directory, TGPT_OPT " " + flags + " " + quoted(model) + " -o " + quoted(compiled));
   return loadPlan(compiled);
 }

@@ -14,9 +14,10 @@
 
 namespace tgpt::runtime {
 
-/// Runs tgpt-import and tgpt-opt, with these flags, on a recipe. Throws Error with what the tools printed when one
-/// fails.
-plan::Plan compileRecipe(const std::filesystem::path &recipe, const std::string &flags);
+/// Runs tgpt-import, with `importFlags`, and tgpt-opt, with `flags`, on a recipe. Throws Error with what the tools
+/// printed when one fails.
+plan::Plan compileRecipe(const std::filesystem::path &recipe, const std::string &flags,
+                         const std::string &importFlags = "");
 
 } // namespace tgpt::runtime
 

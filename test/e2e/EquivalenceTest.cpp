@@ -29,17 +29,25 @@ namespace {
 constexpr TrainingSettings settings{.steps = 3};
 constexpr double tolerance = 1e-10;
 
-std::vector<Snapshot> trainModel(const std::string &model, const std::string &flags) {
-  std::filesystem::path recipe = std::filesystem::path(TGPT_RECIPES_DIR) / (model + ".yaml");
-  return train(compileRecipe(recipe, "--dtype=f64 --seed=7 " + flags), settings);
+/// A recipe and what is added to it.
+struct Model {
+  const char *name, *recipe;
+  const char *importFlags = "", *flags = "";
+};
+
+std::vector<Snapshot> trainModel(const Model &model, const std::string &flags) {
+  std::filesystem::path recipe = std::filesystem::path(TGPT_RECIPES_DIR) / (std::string(model.recipe) + ".yaml");
+  plan::Plan plan =
+      compileRecipe(recipe, "--dtype=f64 --seed=7 " + std::string(model.flags) + " " + flags, model.importFlags);
+  return train(plan, settings);
 }
 
 /// The plan of one rank, trained once a model.
-const std::vector<Snapshot> &reference(const std::string &model) {
+const std::vector<Snapshot> &reference(const Model &model) {
   static std::map<std::string, std::vector<Snapshot>> references;
-  auto found = references.find(model);
+  auto found = references.find(model.name);
   if (found == references.end())
-    found = references.emplace(model, trainModel(model, "--micro-batches=1 --micro-batch-samples=16")).first;
+    found = references.emplace(model.name, trainModel(model, "--micro-batches=1 --micro-batch-samples=16")).first;
   return found->second;
 }
 
@@ -81,7 +89,26 @@ std::vector<Grid> grids() {
   return all;
 }
 
-class EquivalenceTest : public testing::TestWithParam<std::tuple<std::string, Grid>> {
+/// Some grids with every axis alone and all together, for models with more to go wrong.
+std::vector<Grid> fewGrids() {
+  return {{4, 1, 1, false, 1}, {1, 4, 1, false, 8}, {1, 1, 8, false, 1}, {2, 1, 2, true, 2},
+          {2, 2, 2, true, 4},  {2, 2, 2, false, 2}, {4, 2, 2, true, 2}};
+}
+
+const Model plain[] = {{"nano", "nano"}, {"nano_gpt2", "nano-gpt2"}};
+// Masks must not depend on how samples, positions and layers are dealt out.
+const Model withDropout[] = {{"nano_dropout", "nano", "--dropout=0.1"},
+                             {"nano_gpt2_dropout", "nano-gpt2", "--dropout=0.3"}};
+
+// The mean logit and the whole vocabulary must be those of all ranks.
+const Model withLossTerms[] = {{"nano_loss_terms", "nano", "", "--label-smoothing=0.1 --z-loss=0.001"},
+                               {"nano_gpt2_smoothing", "nano-gpt2", "", "--label-smoothing=0.2"}};
+// One weight for heads that lie on several ranks.
+const Model withQkNorm[] = {
+    {"nano_qk_norm", "nano", "--qk-norm=true"},
+    {"nano_all", "nano", "--qk-norm=true --dropout=0.2", "--label-smoothing=0.1 --z-loss=0.001"}};
+
+class EquivalenceTest : public testing::TestWithParam<std::tuple<Model, Grid>> {
 protected:
   static inline WorstErrors worst;
   static void TearDownTestSuite() { std::printf("%s", worst.text().c_str()); }
@@ -95,13 +122,29 @@ TEST_P(EquivalenceTest, EqualsOneRank) {
       compare(trainModel(model, grid.flags()), reference(model), settings.learningRate);
   for (const Difference &difference : differences)
     EXPECT_LE(difference.error, tolerance) << difference.text();
-  worst.note(differences, model + " " + grid.name());
+  worst.note(differences, std::string(model.name) + " " + grid.name());
 }
 
-INSTANTIATE_TEST_SUITE_P(Grids, EquivalenceTest,
-                         testing::Combine(testing::Values("nano", "nano-gpt2"), testing::ValuesIn(grids())),
-                         [](const auto &info) {
-                           std::string name = std::get<0>(info.param) + "_" + std::get<1>(info.param).name();
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+static std::string nameOf(const testing::TestParamInfo<std::tuple<Model, Grid>> &info) {
+  return std::get<0>(info.param).name + ("_" + std::get<1>(info.param).name());
+}
+
+INSTANTIATE_TEST_SUITE_P(Grids, EquivalenceTest, testing::Combine(testing::ValuesIn(plain), testing::ValuesIn(grids())),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Dropout, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(withDropout), testing::ValuesIn(fewGrids())), nameOf);
+INSTANTIATE_TEST_SUITE_P(LossTerms, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(withLossTerms), testing::ValuesIn(fewGrids())), nameOf);
+INSTANTIATE_TEST_SUITE_P(QkNorm, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(withQkNorm), testing::ValuesIn(fewGrids())), nameOf);
+
+// Dropout does something, with probability 0 nothing, and the same each time.
+TEST(Dropout, ChangesTheLoss) {
+  auto loss = [](const char *importFlags, const char *flags) {
+    return trainModel({"", "nano", importFlags, flags}, "--micro-batch-samples=16").front().loss;
+  };
+  double without = reference(plain[0]).front().loss, with = reference(withDropout[0]).front().loss;
+  EXPECT_GT(std::abs(without - with), 1e-6);
+  EXPECT_EQ(loss("--dropout=0.1", ""), with);
+  EXPECT_EQ(loss("--dropout=0", ""), without);
+}

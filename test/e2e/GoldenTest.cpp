@@ -80,8 +80,13 @@ public:
       return storeElement(destination, golden["learning_rate"][step]);
     if (input == "step")
       return storeElement(destination, double(step + 1));
-    const Values &rows = golden[std::string(input)];
     int64_t firstSample = (dpIndex * microBatches + microBatch) * destination.dim(0);
+    if (input == "samples") {
+      for (int64_t row = 0; row < destination.dim(0); ++row)
+        destination.as<int32_t>()[row] = int32_t(firstSample + row);
+      return;
+    }
+    const Values &rows = golden[std::string(input)];
     int64_t first = (step * golden.samples() + firstSample) * golden.sequence();
     for (int64_t i = 0; i < destination.elements(); ++i)
       destination.as<int32_t>()[i] = int32_t(rows[first + i]);
@@ -113,7 +118,8 @@ protected:
         job(compileRecipe(std::filesystem::path(TGPT_REFERENCE_DIR) / (family + ".yaml"),
                           "--dtype=f64 --seed=1234 --max-grad-norm=1.0 --beta1=0.9 --beta2=0.95 --adam-epsilon=1e-8 "
                           "--weight-decay=0.1 " +
-                              std::string(grid.flags))),
+                              std::string(family == "regularized" ? "--label-smoothing=0.1 --z-loss=0.01 " : "") +
+                              grid.flags)),
         inputs(golden, grid.microBatches) {
     job.initializeVariables();
   }
@@ -178,7 +184,7 @@ TEST_P(GoldenTest, TwentySteps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
-                         testing::Combine(testing::Values("llama", "gpt2"), testing::ValuesIn(grids)),
+                         testing::Combine(testing::Values("llama", "gpt2", "regularized"), testing::ValuesIn(grids)),
                          [](const auto &info) {
                            return std::string(std::get<0>(info.param)) + std::get<1>(info.param).name;
                          });

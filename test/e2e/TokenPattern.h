@@ -37,6 +37,11 @@ public:
     if (input == "step")
       return storeElement(destination, double(step));
     int64_t first = (microBatch * dp + dpIndex) * shape.micro_batch_samples();
+    if (input == "samples") {
+      for (int64_t row = 0; row < destination.dim(0); ++row)
+        destination.as<int32_t>()[row] = int32_t(first + row);
+      return;
+    }
     for (int64_t row = 0; row < destination.dim(0); ++row)
       for (int64_t i = 0; i < destination.dim(1); ++i) {
         int64_t position = row * destination.dim(1) + i;

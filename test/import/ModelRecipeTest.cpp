@@ -64,6 +64,21 @@ TEST(ModelRecipe, ReadsEveryKey) {
   EXPECT_EQ(recipe.initStddev, 0.02);
 }
 
+TEST(ModelRecipe, OptionalKeysHaveDefaults) {
+  EXPECT_EQ(parseModelRecipe(llama, "r.yaml").dropout, 0);
+  EXPECT_FALSE(parseModelRecipe(llama, "r.yaml").qkNorm);
+  ModelRecipe recipe = parseModelRecipe(llama + "dropout: 0.25\nqk_norm: true\n", "r.yaml");
+  EXPECT_EQ(recipe.dropout, 0.25);
+  EXPECT_TRUE(recipe.qkNorm);
+  for (std::string bad : {"1", "-0.1", "nan", "much"})
+    EXPECT_EQ(refusal(llama + "dropout: " + bad + "\n"),
+              "r.yaml:14: dropout is '" + bad + "'; accepted: a number of at least 0 and below 1");
+  std::string gpt2 = replaced(replaced(llama, "family: llama", "family: gpt2"), "rope_theta: 10000.0\n", "");
+  EXPECT_EQ(parseModelRecipe(gpt2 + "dropout: 0.25\n", "r.yaml").dropout, 0.25);
+  EXPECT_EQ(refusal(gpt2 + "qk_norm: true\n").substr(0, 58),
+            "r.yaml:13: unknown key 'qk_norm' in a recipe of family gpt");
+}
+
 TEST(ModelRecipe, OverridesReplaceTheFileAndAreNamedInErrors) {
   EXPECT_EQ(parseModelRecipe(llama, "r.yaml", {{"sequence_length", "4"}}).sequenceLength, 4);
   EXPECT_EQ(

@@ -75,6 +75,35 @@ TEST_F(ModelTextTest, EveryParameterIsReadOnceButForATiedTable) {
     }
 }
 
+TEST_F(ModelTextTest, DropoutFollowsEmbeddingAttentionAndMlp) {
+  for (const char *name : {"nano", "nano-gpt2"}) {
+    ModelRecipe recipe =
+        readModelRecipe(std::string(TGPT_RECIPES_DIR "/models/") + name + ".yaml", {{"dropout", "0.1"}});
+    OwningOpRef<ModuleOp> model = parse(recipe);
+    ASSERT_TRUE(model);
+    std::map<std::string, std::string> producers;
+    model->walk([&](DropoutOp dropout) {
+      EXPECT_EQ(dropout.getProbability().convertToDouble(), 0.1);
+      producers[dropout.getStream().str()] = dropout.getInput().getDefiningOp()->getName().getStringRef().str();
+    });
+    std::map<std::string, std::string> expected = {
+        {"embed.dropout", recipe.family == ModelFamily::Llama ? "tgpt.embedding" : "tgpt.add"},
+        {"layers.*.attn.dropout", "tgpt.linear"},
+        {"layers.*.mlp.dropout", "tgpt.linear"}};
+    EXPECT_EQ(producers, expected);
+  }
+}
+
+TEST_F(ModelTextTest, QkNormsComeBeforeRope) {
+  ModelRecipe recipe = readModelRecipe(TGPT_RECIPES_DIR "/models/nano.yaml", {{"qk_norm", "true"}});
+  OwningOpRef<ModuleOp> model = parse(recipe);
+  ASSERT_TRUE(model);
+  EXPECT_EQ(declaredElements(*model), parameterCount(recipe));
+  int norms = 0;
+  model->walk([&](RopeOp rope) { norms += isa_and_nonnull<HeadNormOp>(rope.getInput().getDefiningOp()); });
+  EXPECT_EQ(norms, 2);
+}
+
 TEST_F(ModelTextTest, InitialValuesAndEpsilonSurviveTheText) {
   ModelRecipe recipe = readModelRecipe(TGPT_RECIPES_DIR "/models/nano-gpt2.yaml");
   recipe.normEpsilon = 1.0 / 3;

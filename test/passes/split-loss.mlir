@@ -26,3 +26,28 @@ func.func @bf16_logits(%logits: tensor<4x6x10xbf16>, %labels: tensor<4x6xi32>) -
   %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : (tensor<4x6x10xbf16>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
   return %loss : tensor<f32>
 }
+
+// -----
+
+// Smoothed labels need the mean logit: one more step. The terms are the last step's.
+// CHECK-LABEL: func.func @smoothed_labels
+// CHECK-SAME: (%[[LOGITS:.+]]: tensor<4x6x10xf32>,
+func.func @smoothed_labels(%logits: tensor<4x6x10xf32>, %labels: tensor<4x6xi32>) -> tensor<f32> {
+  // CHECK: %[[MAX:.+]] = tgpt.row_max %[[LOGITS]] {tgpt.layer = 3 : i64}
+  // CHECK: %[[SUMS:.+]]:2 = tgpt.softmax_sums
+  // CHECK: %[[MEAN:.+]] = tgpt.row_mean %[[LOGITS]] {tgpt.layer = 3 : i64} : (tensor<4x6x10xf32>) -> tensor<4x6xf32>
+  // CHECK: tgpt.token_loss %{{.+}}, %[[MAX]], %[[SUMS]]#0, %[[SUMS]]#1, %[[MEAN]] {label_smoothing = 1.000000e-01 : f64, tgpt.layer = 3 : i64, z_loss = 1.000000e-03 : f64}
+  %loss, %count, %lse = tgpt.cross_entropy %logits, %labels {label_smoothing = 0.1 : f64, z_loss = 1.0e-3 : f64, tgpt.layer = 3 : i64} : (tensor<4x6x10xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// The z-loss is a function of lse alone.
+// CHECK-LABEL: func.func @z_loss
+func.func @z_loss(%logits: tensor<4x6x10xf32>, %labels: tensor<4x6xi32>) -> tensor<f32> {
+  // CHECK-NOT: tgpt.row_mean
+  // CHECK: tgpt.token_loss {{.*}} {z_loss = 1.000000e-03 : f64}
+  %loss, %count, %lse = tgpt.cross_entropy %logits, %labels {z_loss = 1.0e-3 : f64} : (tensor<4x6x10xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return %loss : tensor<f32>
+}

@@ -76,3 +76,17 @@ func.func @no_block(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %y = tgpt.gelu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+// Each layer draws from a stream of its own.
+// CHECK-LABEL: func.func @streams
+func.func @streams(%x: tensor<4x6x8xf32>, %samples: tensor<4xi32>, %step: tensor<i32>) -> tensor<4x6x8xf32> {
+  // CHECK-NEXT: tgpt.dropout %{{.+}} {probability = {{.*}}, stream = "layers.0.mlp.dropout", tgpt.layer = 0 : i64}
+  // CHECK-NEXT: tgpt.dropout %{{.+}} {probability = {{.*}}, stream = "layers.1.mlp.dropout", tgpt.layer = 1 : i64}
+  %y = tgpt.repeat 2 (%h = %x) : tensor<4x6x8xf32> {
+    %d = tgpt.dropout %h, %samples, %step {probability = 0.1 : f64, stream = "layers.*.mlp.dropout"} : (tensor<4x6x8xf32>, tensor<4xi32>, tensor<i32>) -> tensor<4x6x8xf32>
+    tgpt.yield %d : tensor<4x6x8xf32>
+  }
+  return %y : tensor<4x6x8xf32>
+}

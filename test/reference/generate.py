@@ -11,8 +11,9 @@ import optax
 import yaml
 from safetensors.numpy import save_file
 
+from dropout_masks import kept
 from initial_weights import check_known_answers, initial_weight, philox4x32
-from models import mean_loss, parameter_shapes
+from models import dropout_streams, mean_loss, parameter_shapes
 
 jax.config.update("jax_enable_x64", True)
 
@@ -22,6 +23,7 @@ BATCH = 8  # samples a step: four micro-batches of two, or two of four
 ADAMW = dict(b1=0.9, b2=0.95, eps=1e-8, weight_decay=0.1)
 MAX_NORM = 1.0
 IGNORED = -100
+LOSS_TERMS = {"reference-regularized": dict(label_smoothing=0.1, z_loss=1e-2)}
 
 
 def learning_rates():
@@ -58,12 +60,15 @@ def generate(recipe):
     rate_of = jax.numpy.asarray(rates)
     optimizer = optax.adamw(lambda count: rate_of[count], mask={name: s[3] for name, s in shapes.items()}, **ADAMW)
     state = optimizer.init(weights)
-    loss_and_gradient = jax.jit(jax.value_and_grad(lambda w, t, l: mean_loss(w, t, l, recipe)))
+    terms = LOSS_TERMS.get(recipe["name"], {})
+    loss_and_gradient = jax.jit(jax.value_and_grad(lambda w, t, l, k: mean_loss(w, t, l, k, recipe, **terms)))
 
     numbers = {"initial/" + name: weight for name, weight in weights.items()}
     losses, norms = [], []
     for step in range(STEPS):
-        loss, gradient = loss_and_gradient(weights, tokens[step], labels[step])
+        masks = {stream: kept(SEED, stream, step + 1, BATCH, recipe["sequence_length"], recipe["width"], recipe["dropout"])
+                 for stream in dropout_streams(recipe)}
+        loss, gradient = loss_and_gradient(weights, tokens[step], labels[step], masks)
         norm = optax.global_norm(gradient)
         if step == 0:
             numbers.update({"gradient/" + name: g for name, g in gradient.items()})
@@ -86,7 +91,7 @@ def generate(recipe):
 def main():
     check_known_answers()
     here = Path(__file__).parent
-    for family in sys.argv[1:] or ["llama", "gpt2"]:
+    for family in sys.argv[1:] or ["llama", "gpt2", "regularized"]:
         recipe = yaml.safe_load((here / f"{family}.yaml").read_text())
         metadata = {"seed": str(SEED), "jax": jax.__version__, "optax": optax.__version__,
                     "max_norm": str(MAX_NORM), **{name: str(value) for name, value in ADAMW.items()}}

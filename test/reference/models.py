@@ -36,6 +36,9 @@ def parameter_shapes(recipe):
         linear(f"layers.{i}.attn.q", d, d, stddev)
         linear(f"layers.{i}.attn.k", kv, d, stddev)
         linear(f"layers.{i}.attn.v", kv, d, stddev)
+        if recipe.get("qk_norm"):
+            shapes[f"layers.{i}.attn.q_norm.weight"] = ((d // recipe["heads"],), 1.0, 0.0, False)
+            shapes[f"layers.{i}.attn.k_norm.weight"] = ((d // recipe["heads"],), 1.0, 0.0, False)
         linear(f"layers.{i}.attn.o", d, d, into_residual)
         norm(f"layers.{i}.mlp_norm")
         if llama:
@@ -77,6 +80,8 @@ def attention(weights, name, x, recipe):
     q = linear(weights, name + ".q", x).reshape(sequence, heads, c)
     k = linear(weights, name + ".k", x).reshape(sequence, kv_heads, c)
     v = linear(weights, name + ".v", x).reshape(sequence, kv_heads, c)
+    if recipe.get("qk_norm"):
+        q, k = (norm(weights, f"{name}.{which}_norm", t, recipe) for which, t in (("q", q), ("k", k)))
     if recipe["family"] == "llama":
         q, k = rotate(q, recipe["rope_theta"]), rotate(k, recipe["rope_theta"])
     k, v = (jnp.repeat(t, heads // kv_heads, axis=1) for t in (k, v))
@@ -93,20 +98,36 @@ def mlp(weights, name, x, recipe):
     return linear(weights, name + ".down", jax.nn.gelu(up, approximate=True))
 
 
-def logits(weights, tokens, recipe):
+def dropout_streams(recipe):
+    """The names of the places where elements are dropped."""
+    if not recipe.get("dropout"):
+        return []
+    return ["embed.dropout"] + [f"layers.{i}.{part}.dropout" for i in range(recipe["layers"]) for part in ("attn", "mlp")]
+
+
+def logits(weights, tokens, kept, recipe):
+    """`kept`: for each dropout stream an array [sequence, width] that is true where an element is kept."""
+
+    def drop(stream, x):
+        return jnp.where(kept[stream], x / (1 - recipe["dropout"]), 0.0) if stream in kept else x
+
     x = weights["embed.weight"][tokens]
     if recipe["family"] == "gpt2":
         x = x + weights["position.weight"]
+    x = drop("embed.dropout", x)
     for i in range(recipe["layers"]):
-        x = x + attention(weights, f"layers.{i}.attn", norm(weights, f"layers.{i}.attn_norm", x, recipe), recipe)
-        x = x + mlp(weights, f"layers.{i}.mlp", norm(weights, f"layers.{i}.mlp_norm", x, recipe), recipe)
+        y = attention(weights, f"layers.{i}.attn", norm(weights, f"layers.{i}.attn_norm", x, recipe), recipe)
+        x = x + drop(f"layers.{i}.attn.dropout", y)
+        y = mlp(weights, f"layers.{i}.mlp", norm(weights, f"layers.{i}.mlp_norm", x, recipe), recipe)
+        x = x + drop(f"layers.{i}.mlp.dropout", y)
     head = weights["embed.weight" if recipe["tied_embeddings"] else "head.weight"]
     return norm(weights, "final_norm", x, recipe) @ head.T
 
 
-def mean_loss(weights, tokens, labels, recipe):
-    """Mean over the tokens whose label is not negative; tokens and labels are [batch, sequence]."""
-    scores = jax.vmap(lambda row: logits(weights, row, recipe))(tokens)
+def mean_loss(weights, tokens, labels, kept, recipe, label_smoothing=0.0, z_loss=0.0):
+    """Mean over the tokens whose label is not negative; tokens, labels and the masks begin with the batch."""
+    scores = jax.vmap(lambda row, masks: logits(weights, row, masks, recipe))(tokens, kept)
     valid = labels >= 0
-    losses = optax.softmax_cross_entropy_with_integer_labels(scores, jnp.where(valid, labels, 0))
+    targets = optax.smooth_labels(jax.nn.one_hot(jnp.where(valid, labels, 0), scores.shape[-1]), label_smoothing)
+    losses = optax.softmax_cross_entropy(scores, targets) + z_loss * jax.nn.logsumexp(scores, axis=-1) ** 2
     return jnp.sum(jnp.where(valid, losses, 0.0)) / jnp.sum(valid)

@@ -55,3 +55,11 @@ func.func @cross_entropy_grad_partial_lse(%logits: tensor<4x6x24xf32, #dist.layo
   %0 = tgpt.cross_entropy_grad %logits, %labels, %lse, %dloss : (tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6xi32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -], partial = [tp]>>, tensor<f32, #dist.layout<[]>>) -> tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>
   return
 }
+
+// -----
+
+func.func @cross_entropy_grad_c4_smoothing(%logits: tensor<4x6x24xf32>, %labels: tensor<4x6xi32>, %lse: tensor<4x6xf32>, %dloss: tensor<f32>) {
+  // expected-error @below {{C4: label_smoothing is -0.5, expected a number of at least 0 and below 1}}
+  %0 = tgpt.cross_entropy_grad %logits, %labels, %lse, %dloss {label_smoothing = -0.5 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>, tensor<4x6xf32>, tensor<f32>) -> tensor<4x6x24xf32>
+  return
+}

@@ -25,3 +25,10 @@ func.func @vocabulary_sharded_local(%logits: tensor<2x6x8xf32, #dist.layout<[dp,
   %0 = tgpt.cross_entropy_grad %logits, %labels, %lse, %dloss : (tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>, tensor<2x6xi32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<f32, #dist.layout<[], of = []>>) -> tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>
   return
 }
+
+// CHECK-LABEL: @terms
+// CHECK: tgpt.cross_entropy_grad %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} {label_smoothing = 1.000000e-01 : f64, z_loss = 1.000000e-04 : f64} : (tensor<4x6x24xf32>
+func.func @terms(%logits: tensor<4x6x24xf32>, %labels: tensor<4x6xi32>, %lse: tensor<4x6xf32>, %dloss: tensor<f32>) {
+  %0 = tgpt.cross_entropy_grad %logits, %labels, %lse, %dloss {label_smoothing = 1.000000e-01 : f64, z_loss = 1.000000e-04 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>, tensor<4x6xf32>, tensor<f32>) -> tensor<4x6x24xf32>
+  return
+}

@@ -73,3 +73,19 @@ func.func @cross_entropy_missing_partial(%logits: tensor<4x6x24xf32, #dist.layou
   %0, %1, %2 = tgpt.cross_entropy %logits, %labels : (tensor<4x6x24xf32, #dist.layout<[dp, -, -]>>, tensor<4x6xi32, #dist.layout<[dp, -]>>) -> (tensor<f32, #dist.layout<[]>>, tensor<f32, #dist.layout<[], partial = [dp]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>)
   return
 }
+
+// -----
+
+func.func @cross_entropy_c4_smoothing(%logits: tensor<4x6x24xf32>, %labels: tensor<4x6xi32>) {
+  // expected-error @below {{C4: label_smoothing is 1, expected a number of at least 0 and below 1}}
+  %0, %1, %2 = tgpt.cross_entropy %logits, %labels {label_smoothing = 1.0 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c4_z_loss(%logits: tensor<4x6x24xf32>, %labels: tensor<4x6xi32>) {
+  // expected-error @below {{C4: z_loss is -1, expected a finite number of at least 0}}
+  %0, %1, %2 = tgpt.cross_entropy %logits, %labels {z_loss = -1.0 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return
+}

@@ -32,3 +32,10 @@ func.func @batch_sharded_local(%logits: tensor<2x6x24xf32, #dist.layout<[dp, -, 
   %0, %1, %2 = tgpt.cross_entropy %logits, %labels : (tensor<2x6x24xf32, #dist.layout<[dp, -, -], of = [4, 6, 24]>>, tensor<2x6xi32, #dist.layout<[dp, -], of = [4, 6]>>) -> (tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>)
   return
 }
+
+// CHECK-LABEL: @terms
+// CHECK: tgpt.cross_entropy %{{.+}}, %{{.+}} {label_smoothing = 1.000000e-01 : f64, z_loss = 1.000000e-04 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>)
+func.func @terms(%logits: tensor<4x6x24xf32>, %labels: tensor<4x6xi32>) {
+  %0, %1, %2 = tgpt.cross_entropy %logits, %labels {label_smoothing = 1.000000e-01 : f64, z_loss = 1.000000e-04 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return
+}

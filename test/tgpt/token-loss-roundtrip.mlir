@@ -24,3 +24,10 @@ func.func @batch_sharded_local(%labels: tensor<2x6xi32, #dist.layout<[dp, -], of
   %0, %1, %2 = tgpt.token_loss %labels, %max, %sum, %label : (tensor<2x6xi32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>) -> (tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<f32, #dist.layout<[], partial = [dp], of = []>>, tensor<2x6xf32, #dist.layout<[dp, -], of = [4, 6]>>)
   return
 }
+
+// CHECK-LABEL: @smoothed
+// CHECK: tgpt.token_loss %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} {label_smoothing = 1.000000e-01 : f64} : (tensor<4x6xi32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>)
+func.func @smoothed(%labels: tensor<4x6xi32>, %max: tensor<4x6xf32>, %sum: tensor<4x6xf32>, %label: tensor<4x6xf32>, %mean: tensor<4x6xf32>) {
+  %0, %1, %2 = tgpt.token_loss %labels, %max, %sum, %label, %mean {label_smoothing = 1.000000e-01 : f64} : (tensor<4x6xi32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return
+}

@@ -29,6 +29,11 @@ static cl::opt<std::string> sequenceLength("sequence-length", cl::desc("Tokens a
                                            cl::value_desc("tokens"), cl::cat(category));
 static cl::opt<std::string> vocabulary("vocabulary", cl::desc("Token ids, instead of the recipe's"),
                                        cl::value_desc("ids"), cl::cat(category));
+static cl::opt<std::string> dropout("dropout", cl::desc("Dropout probability, instead of the recipe's"),
+                                    cl::value_desc("share"), cl::cat(category));
+static cl::opt<std::string> qkNorm("qk-norm",
+                                   cl::desc("Whether to normalise queries and keys, instead of the recipe's"),
+                                   cl::value_desc("true|false"), cl::cat(category));
 static cl::opt<bool> printParameterCount("print-parameter-count",
                                          cl::desc("Print the number of trainable elements and write no model"),
                                          cl::cat(category));
@@ -44,10 +49,10 @@ Compile the model with tgpt-opt. The keys of a recipe are explained in recipes/R
 
 static tgpt::RecipeOverrides overrides() {
   tgpt::RecipeOverrides values;
-  if (sequenceLength.getNumOccurrences())
-    values["sequence_length"] = sequenceLength;
-  if (vocabulary.getNumOccurrences())
-    values["vocabulary"] = vocabulary;
+  for (auto [key, option] : {std::pair("sequence_length", &sequenceLength), std::pair("vocabulary", &vocabulary),
+                             std::pair("dropout", &dropout), std::pair("qk_norm", &qkNorm)})
+    if (option->getNumOccurrences())
+      values[key] = *option;
   return values;
 }
 

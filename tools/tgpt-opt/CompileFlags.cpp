@@ -51,8 +51,13 @@ struct Flags {
   cl::opt<double> weightDecay{"weight-decay",
                               cl::desc("AdamW decoupled weight decay, of all but norms and biases (default 0.1)"),
                               cl::init(0.1), cl::cat(category)};
-  cl::opt<uint64_t> seed{"seed", cl::desc("Seed of the initial weights (default 0)"), cl::value_desc("number"),
-                         cl::init(0), cl::cat(category)};
+  cl::opt<double> labelSmoothing{"label-smoothing",
+                                 cl::desc("Share of each label that is spread over the vocabulary (default 0)"),
+                                 cl::value_desc("share"), cl::init(0.0), cl::cat(category)};
+  cl::opt<double> zLoss{"z-loss", cl::desc("Weight of the squared log-sum-exp in the loss (default 0)"),
+                        cl::value_desc("weight"), cl::init(0.0), cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::desc("Seed of the initial weights and the dropout masks (default 0)"),
+                         cl::value_desc("number"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> compileTo{
       "compile-to", cl::desc("Stop after a phase: model, training, sharded, partitioned, pipelined or plan (default)"),
       cl::value_desc("phase"), cl::init("plan"), cl::cat(category)};
@@ -65,8 +70,9 @@ struct Flags {
             &sp,          &microBatches, &microBatchSamples,
             &dtype,       &recompute,    std::addressof(stages),
             &maxGradNorm, &beta1,        &beta2,
-            &epsilon,     &weightDecay,  &seed,
-            &compileTo,   &memoryReport};
+            &epsilon,     &weightDecay,  &labelSmoothing,
+            &zLoss,       &seed,         &compileTo,
+            &memoryReport};
   }
 };
 
@@ -97,6 +103,8 @@ std::string givenFlags() {
   append(text, flags->beta2);
   append(text, flags->epsilon);
   append(text, flags->weightDecay);
+  append(text, flags->labelSmoothing);
+  append(text, flags->zLoss);
   append(text, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
@@ -126,6 +134,8 @@ CompileRequest tgpt::readCompileFlags() {
   options.beta2 = flags->beta2;
   options.epsilon = flags->epsilon;
   options.weightDecay = flags->weightDecay;
+  options.labelSmoothing = flags->labelSmoothing;
+  options.zLoss = flags->zLoss;
   options.seed = flags->seed;
   request.lastPhase = flags->compileTo;
   request.memoryReport = flags->memoryReport;

@@ -55,3 +55,23 @@ std::string tgpt::runtime::checkAddN(const KernelCall &call) {
   c.sameShape(output(0), input(0));
   return c.error();
 }
+
+std::string tgpt::runtime::checkDropout(const KernelCall &call) {
+  CallChecker c(call, 3, 3, 1);
+  c.computeType({input(0), output(0)});
+  c.indexType(input(1));
+  c.indexType(input(2));
+  c.minRank(input(0), 3);
+  c.shape(input(0), {c.dim(input(0), 0), c.dim(input(0), 1), c.dim(input(0), 2)});
+  c.shape(input(1), {c.dim(input(0), 0)});
+  c.scalar(input(2));
+  c.sameShape(output(0), input(0));
+  c.requireReal("probability");
+  if (double p = call.attributes->real("probability"); !c.failed() && !(p >= 0 && p < 1))
+    c.fail("attribute probability is " + std::to_string(p) + ", expected at least 0 and below 1");
+  c.requireInteger("key", INT64_MIN);
+  // A counter has 32 bits for the position and for a quarter of the column.
+  c.optionalInteger("position_offset", 0, INT32_MAX);
+  c.optionalInteger("width_offset", 0, INT32_MAX);
+  return c.error();
+}

@@ -38,6 +38,35 @@ std::string tgpt::runtime::checkRmsNormGrad(const KernelCall &call) {
   return c.error();
 }
 
+/// `x` holds whole heads of as many elements as the vector `w` has.
+static void wholeHeads(CallChecker &c, Operand x, Operand w) {
+  c.minRank(x, 1);
+  c.shape(w, {c.dim(w, 0)});
+  if (!c.failed() && c.dim(x, -1) % c.dim(w, 0) != 0)
+    c.fail(x, "last dimension is " + std::to_string(c.dim(x, -1)) + ", no multiple of the weight's " +
+                  std::to_string(c.dim(w, 0)));
+  c.requireReal("epsilon");
+}
+
+std::string tgpt::runtime::checkHeadNorm(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 1);
+  c.computeType({input(0), input(1), output(0)});
+  wholeHeads(c, input(0), input(1));
+  c.sameShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkHeadNormGrad(const KernelCall &call) {
+  CallChecker c(call, 3, 3, 2, 0b10);
+  c.computeType({input(1), input(0), input(2), output(0)});
+  c.accumulatorType({output(1)});
+  wholeHeads(c, input(1), input(2));
+  c.sameShape(input(0), input(1));
+  c.sameShape(output(0), input(1));
+  c.sameShape(output(1), input(2));
+  return c.error();
+}
+
 std::string tgpt::runtime::checkLayerNorm(const KernelCall &call) {
   CallChecker c(call, 3, 3, 3);
   c.computeType({input(0), input(1), input(2), output(0)});

@@ -24,6 +24,8 @@ std::string checkSumLeading(const KernelCall &call);
 // NormChecks.cpp
 std::string checkRmsNorm(const KernelCall &call);
 std::string checkRmsNormGrad(const KernelCall &call);
+std::string checkHeadNorm(const KernelCall &call);
+std::string checkHeadNormGrad(const KernelCall &call);
 std::string checkLayerNorm(const KernelCall &call);
 std::string checkLayerNormGrad(const KernelCall &call);
 
@@ -39,6 +41,7 @@ std::string checkSwiglu(const KernelCall &call);
 std::string checkSwigluGrad(const KernelCall &call);
 std::string checkAdd(const KernelCall &call);
 std::string checkAddN(const KernelCall &call);
+std::string checkDropout(const KernelCall &call);
 
 // TokenChecks.cpp: what reads ids or labels
 std::string checkEmbedding(const KernelCall &call);
@@ -46,6 +49,7 @@ std::string checkEmbeddingGrad(const KernelCall &call);
 std::string checkCrossEntropy(const KernelCall &call);
 std::string checkCrossEntropyGrad(const KernelCall &call);
 std::string checkRowMax(const KernelCall &call);
+std::string checkRowMean(const KernelCall &call);
 std::string checkSoftmaxSums(const KernelCall &call);
 std::string checkTokenLoss(const KernelCall &call);
 

@@ -37,6 +37,15 @@ std::string tgpt::runtime::checkEmbeddingGrad(const KernelCall &call) {
   return c.error();
 }
 
+/// Attributes of the loss; both may be absent.
+static void lossAttributes(CallChecker &c, const KernelCall &call) {
+  double smoothing = call.attributes->real("label_smoothing"), zLoss = call.attributes->real("z_loss");
+  if (!c.failed() && !(smoothing >= 0 && smoothing < 1))
+    c.fail("attribute label_smoothing is " + std::to_string(smoothing) + ", expected at least 0 and below 1");
+  if (!c.failed() && !(zLoss >= 0))
+    c.fail("attribute z_loss is " + std::to_string(zLoss) + ", expected at least 0");
+}
+
 std::string tgpt::runtime::checkCrossEntropy(const KernelCall &call) {
   CallChecker c(call, 2, 2, 3);
   c.computeType({input(0)});
@@ -46,6 +55,7 @@ std::string tgpt::runtime::checkCrossEntropy(const KernelCall &call) {
   c.scalar(output(0));
   c.scalar(output(1));
   c.rowsShape(output(2), input(0));
+  lossAttributes(c, call);
   return c.error();
 }
 
@@ -59,6 +69,9 @@ std::string tgpt::runtime::checkCrossEntropyGrad(const KernelCall &call) {
   c.scalar(input(3));
   c.sameShape(output(0), input(0));
   c.optionalInteger("vocab_offset", 0, INT32_MAX);
+  lossAttributes(c, call);
+  if (call.attributes->real("label_smoothing") != 0)
+    c.requireInteger("vocabulary", 1);
   return c.error();
 }
 
@@ -67,6 +80,15 @@ std::string tgpt::runtime::checkRowMax(const KernelCall &call) {
   c.computeType({input(0)});
   c.accumulatorType({output(0)});
   c.rowsShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkRowMean(const KernelCall &call) {
+  CallChecker c(call, 1, 1, 1);
+  c.computeType({input(0)});
+  c.accumulatorType({output(0)});
+  c.rowsShape(output(0), input(0));
+  c.requireInteger("vocabulary", 1);
   return c.error();
 }
 
@@ -82,13 +104,19 @@ std::string tgpt::runtime::checkSoftmaxSums(const KernelCall &call) {
 }
 
 std::string tgpt::runtime::checkTokenLoss(const KernelCall &call) {
-  CallChecker c(call, 4, 4, 3);
+  bool isSmoothed = call.attributes->real("label_smoothing") != 0;
+  CallChecker c(call, isSmoothed ? 5 : 4, isSmoothed ? 5 : 4, 3);
   c.indexType(input(0));
   c.computeType({input(1)});
   c.accumulatorType({input(1), input(2), input(3), output(0), output(1), output(2)});
   for (Operand perToken : {input(1), input(2), input(3), output(2)})
     c.sameShape(perToken, input(0));
+  if (isSmoothed) {
+    c.accumulatorType({input(4)});
+    c.sameShape(input(4), input(0));
+  }
   c.scalar(output(0));
   c.scalar(output(1));
+  lossAttributes(c, call);
   return c.error();
 }

@@ -94,6 +94,13 @@ void Step::elementwise() {
   add("swiglu_grad", "", {hidden, hidden, hidden}, {hidden, hidden}, m.layers);
   add("gelu", "", {hidden}, {hidden}, 0);
   add("gelu_grad", "", {hidden, hidden}, {hidden}, 0);
+  OperandShape samples{DType::I32, {m.batch}}, step{DType::I32, {}}, headWeight = compute({m.width / m.heads});
+  Attributes &dropout = add("dropout", "", {x, samples, step}, {x}, 0).attributes;
+  dropout.set("probability", 0.1);
+  dropout.set("key", int64_t(1));
+  add("head_norm", "q", {x, headWeight}, {x}, 0).attributes.set("epsilon", 1e-5);
+  add("head_norm_grad", "q", {x, x, headWeight}, {x, accumulator({m.width / m.heads})}, 0)
+      .attributes.set("epsilon", 1e-5);
   add("add", "residual", {x, x}, {x}, 2 * m.layers);
   add("add_n", "residual gradient", {x, x}, {x}, 2 * m.layers);
 }
@@ -108,6 +115,7 @@ void Step::loss() {
   add("cross_entropy", "", {logits, tokens}, {scalar, scalar, perToken}, 1);
   add("cross_entropy_grad", "", {logits, tokens, perToken, scalar}, {logits}, 1);
   add("row_max", "vocabulary-parallel", {logits}, {perToken}, 0);
+  add("row_mean", "vocabulary-parallel", {logits}, {perToken}, 0).attributes.set("vocabulary", m.vocabulary);
   add("softmax_sums", "vocabulary-parallel", {logits, tokens, perToken}, {perToken, perToken}, 0);
 }
 

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// lse = log sum exp(logits), loss_sum = sum over valid tokens of lse - logits[label].
-// dlogits = dloss (exp(logits - lse) - [label]), 0 for an ignored token; the
-// probabilities are never stored; dlogits may be logits.
+// lse = log sum exp(logits). With e = label_smoothing, z = z_loss, V = vocabulary:
+// loss_sum = sum over valid tokens of lse - (1-e) logits[label] - e mean(logits) + z lse^2.
+// dlogits = dloss ((1 + 2 z lse) exp(logits - lse) - (1-e) [label] - e/V), 0 for an
+// ignored token; the probabilities are never stored; dlogits may be logits.
 // logits, dlogits T[tokens,v], labels i32[tokens], lse A[tokens], loss_sum, count,
 // dloss A[]. A row is summed by one thread in A, the tokens in order in f64: the
 // same bits on any number of threads.
@@ -38,11 +39,13 @@ KernelStatus crossEntropy(const KernelCall &call) {
         lse[t] = most + std::log(sumOfExponentials(row + t * v, v, most));
       }
     });
+    TokenLoss lossOf(*call.attributes);
     double loss = 0, count = 0;
     for (int64_t t = 0; t < tokens; ++t) {
       if (label[t] < 0)
         continue;
-      loss += double(lse[t]) - double(load(row[t * v + label[t]]));
+      double mean = lossOf.smoothing != 0 ? double(sumOf(row + t * v, v)) / double(v) : 0;
+      loss += lossOf(lse[t], load(row[t * v + label[t]]), mean);
       count += 1;
     }
     *call.outputs[0].as<A>() = A(loss);
@@ -51,11 +54,11 @@ KernelStatus crossEntropy(const KernelCall &call) {
   });
 }
 
-/// to = factor exp(row - lse).
-template <typename T, typename A> static void scaledSoftmax(const T *row, T *to, int64_t n, A lse, A factor) {
+/// to = factor exp(row - lse) - shift.
+template <typename T, typename A> static void scaledSoftmax(const T *row, T *to, int64_t n, A lse, A factor, A shift) {
 #pragma omp simd
   for (int64_t j = 0; j < n; ++j)
-    to[j] = store<T>(factor * exponential(load(row[j]) - lse));
+    to[j] = store<T>(factor * exponential(load(row[j]) - lse) - shift);
 }
 
 KernelStatus crossEntropyGrad(const KernelCall &call) {
@@ -65,6 +68,9 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
     A dloss = *call.inputs[3].as<A>();
+    double smoothing = call.attributes->real("label_smoothing"), zLoss = call.attributes->real("z_loss");
+    A uniform = A(smoothing / double(call.attributes->integer("vocabulary", v))); // each column's share of the target
+    A ownTarget = A(1 - smoothing) + uniform;
     forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
         int64_t label = labels.as<int32_t>()[t], local = label - offset;
@@ -76,8 +82,9 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
         }
         A lse = call.inputs[2].as<A>()[t];
         bool isLocal = local >= 0 && local < v;
-        A hit = isLocal ? dloss * (exponential(A(load(row[local])) - lse) - A(1)) : A(0);
-        scaledSoftmax(row, to, v, lse, dloss);
+        A weight = A(1) + A(2 * zLoss) * lse;
+        A hit = isLocal ? dloss * (weight * exponential(A(load(row[local])) - lse) - ownTarget) : A(0);
+        scaledSoftmax(row, to, v, lse, dloss * weight, dloss * uniform);
         if (isLocal)
           to[local] = store<T>(hit);
       }

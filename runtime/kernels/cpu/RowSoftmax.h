@@ -41,6 +41,27 @@ template <typename T> AccumulatorOf<T> sumOfExponentials(const T *row, int64_t n
   return sum;
 }
 
+/// sum over j of row[j].
+template <typename T> AccumulatorOf<T> sumOf(const T *row, int64_t n) {
+  AccumulatorOf<T> sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < n; ++j)
+    sum += load(row[j]);
+  return sum;
+}
+
+/// A token's loss: with e = label_smoothing and z = z_loss,
+/// lse - (1-e) labelLogit - e meanLogit + z lse^2.
+struct TokenLoss {
+  explicit TokenLoss(const Attributes &attributes)
+      : smoothing(attributes.real("label_smoothing")), zLoss(attributes.real("z_loss")) {}
+  double operator()(double lse, double labelLogit, double meanLogit) const {
+    double regularizer = zLoss == 0 ? 0 : zLoss * lse * lse;
+    return lse - (1 - smoothing) * labelLogit - smoothing * meanLogit + regularizer;
+  }
+  double smoothing, zLoss;
+};
+
 } // namespace tgpt::runtime::cpu::TGPT_ISA
 
 #endif // TGPT_RUNTIME_KERNELS_CPU_ROWSOFTMAX_H

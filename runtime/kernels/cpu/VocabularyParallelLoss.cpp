@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Between these kernels the ranks that share a vocabulary reduce max, sum_exp and
-// label_logit.
+// Between these kernels the ranks that share a vocabulary reduce max, sum_exp,
+// label_logit and mean_logit.
 // row_max:      max = max over j of logits
+// row_mean:     mean_logit = sum over the columns held here / vocabulary
 // softmax_sums: sum_exp = sum exp(logits - max); label_logit = logits[label] where
 //               that column is held here, else 0
-// token_loss:   lse = max + log(sum_exp); loss_sum, count over valid tokens
+// token_loss:   lse = max + log(sum_exp); loss_sum, count over valid tokens as in cross_entropy
 // logits T[tokens,v], labels i32[tokens], all else A. A row is summed by one
 // thread in A, the tokens in order in f64: the same bits on any number of threads.
 //
@@ -30,6 +31,20 @@ KernelStatus rowMax(const KernelCall &call) {
     forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t)
         call.outputs[0].as<AccumulatorOf<T>>()[t] = maximumOf(logits.as<T>() + t * v, v);
+    });
+    return {};
+  });
+}
+
+KernelStatus rowMean(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0];
+  int64_t v = logits.dim(-1), vocabulary = call.attributes->integer("vocabulary");
+  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t)
+        call.outputs[0].as<A>()[t] = sumOf(logits.as<T>() + t * v, v) / A(vocabulary);
     });
     return {};
   });
@@ -59,13 +74,15 @@ KernelStatus tokenLoss(const KernelCall &call) {
     using A = decltype(zero);
     const int32_t *label = call.inputs[0].as<int32_t>();
     const A *most = call.inputs[1].as<A>(), *sum = call.inputs[2].as<A>(), *labelLogit = call.inputs[3].as<A>();
+    const A *meanLogit = call.inputs.size() > 4 ? call.inputs[4].as<A>() : nullptr;
     A *lse = call.outputs[2].as<A>();
+    TokenLoss lossOf(*call.attributes);
     double loss = 0, count = 0;
     for (int64_t t = 0; t < call.inputs[0].elements(); ++t) {
       lse[t] = most[t] + std::log(sum[t]);
       if (label[t] < 0)
         continue;
-      loss += double(lse[t]) - double(labelLogit[t]);
+      loss += lossOf(lse[t], labelLogit[t], meanLogit ? double(meanLogit[t]) : 0);
       count += 1;
     }
     *call.outputs[0].as<A>() = A(loss);

@@ -17,6 +17,19 @@ static double rowMaximum(const TensorView &logits, int64_t row) {
   return most;
 }
 
+static double rowSum(const TensorView &logits, int64_t row) {
+  double sum = 0;
+  for (int64_t j = 0; j < logits.dim(-1); ++j)
+    sum += get(logits, row * logits.dim(-1) + j);
+  return sum;
+}
+
+/// lse - (1-e) labelLogit - e meanLogit + z lse^2.
+static double tokenLoss(const KernelCall &call, double lse, double labelLogit, double meanLogit) {
+  double e = call.attributes->real("label_smoothing"), z = call.attributes->real("z_loss");
+  return lse - (1 - e) * labelLogit - e * meanLogit + (z == 0 ? 0 : z * lse * lse);
+}
+
 KernelStatus crossEntropy(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
   int64_t v = logits.dim(-1);
@@ -32,7 +45,7 @@ KernelStatus crossEntropy(const KernelCall &call) {
     put(call.outputs[2], t, lse);
     if (label < 0)
       continue;
-    loss += lse - get(logits, t * v + label);
+    loss += tokenLoss(call, lse, get(logits, t * v + label), rowSum(logits, t) / double(v));
     count += 1;
   }
   put(call.outputs[0], 0, loss);
@@ -44,12 +57,14 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1], &lse = call.inputs[2];
   int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
   double dloss = get(call.inputs[3], 0);
+  double e = call.attributes->real("label_smoothing"), z = call.attributes->real("z_loss");
+  double vocabulary = double(call.attributes->integer("vocabulary", v));
   for (int64_t t = 0; t < logits.rows(); ++t) {
     int64_t label = labels.as<int32_t>()[t];
     for (int64_t j = 0; j < v; ++j) {
       double p = std::exp(get(logits, t * v + j) - get(lse, t));
-      double hit = label - offset == j ? 1 : 0;
-      put(call.outputs[0], t * v + j, label < 0 ? 0 : dloss * (p - hit));
+      double target = (label - offset == j ? 1 - e : 0) + e / vocabulary;
+      put(call.outputs[0], t * v + j, label < 0 ? 0 : dloss * (p * (1 + 2 * z * get(lse, t)) - target));
     }
   }
   return {};
@@ -58,6 +73,12 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
 KernelStatus rowMax(const KernelCall &call) {
   for (int64_t t = 0; t < call.inputs[0].rows(); ++t)
     put(call.outputs[0], t, rowMaximum(call.inputs[0], t));
+  return {};
+}
+
+KernelStatus rowMean(const KernelCall &call) {
+  for (int64_t t = 0; t < call.inputs[0].rows(); ++t)
+    put(call.outputs[0], t, rowSum(call.inputs[0], t) / double(call.attributes->integer("vocabulary")));
   return {};
 }
 
@@ -82,7 +103,7 @@ KernelStatus tokenLoss(const KernelCall &call) {
     put(call.outputs[2], t, lse);
     if (call.inputs[0].as<int32_t>()[t] < 0)
       continue;
-    loss += lse - get(call.inputs[3], t);
+    loss += tokenLoss(call, lse, get(call.inputs[3], t), call.inputs.size() > 4 ? get(call.inputs[4], t) : 0.0);
     count += 1;
   }
   put(call.outputs[0], 0, loss);

@@ -73,6 +73,15 @@ TEST(Batches, TheSamplesOfAStepDoNotDependOnTheGrid) {
     }
 }
 
+TEST(Batches, FirstSamplesNumberTheSamplesOfAStep) {
+  CountingTokens source(1000);
+  Batches batches(source, {.sequenceLength = 4, .microBatchSamples = 3, .microBatches = 2, .dataParallel = 4}, 9);
+  int64_t next = 0;
+  for (int64_t dp = 0; dp < 4; ++dp)
+    for (int64_t micro = 0; micro < 2; ++micro, next += 3)
+      EXPECT_EQ(batches.firstSample(dp, micro), next);
+}
+
 TEST(Batches, AnEpochVisitsEachSampleOnce) {
   CountingTokens source(4 * 30 + 1);
   Batches batches(source, {.sequenceLength = 4, .microBatchSamples = 3, .microBatches = 2}, 1);

@@ -171,6 +171,28 @@ TEST(Backward, OfRopeTurnsBack) {
   EXPECT_EQ(back.getTheta(), op.getTheta());
 }
 
+TEST(Backward, OfDropoutDrawsTheSameMask) {
+  OpProgram program;
+  auto op = cast<DropoutOp>(program.find("dropout"));
+  Built built(op, [&](MapGradients &gradients) { gradients.wanted.insert(op.getInput()); });
+  ASSERT_EQ(built.ops.size(), 1u);
+  auto back = cast<DropoutOp>(built.ops[0]);
+  EXPECT_EQ(back.getProperties(), op.getProperties());
+  EXPECT_EQ(back.getSamples(), op.getSamples());
+  EXPECT_EQ(back.getStep(), op.getStep());
+}
+
+TEST(Backward, OfCrossEntropyHasTheLossesTerms) {
+  OpProgram program;
+  auto op = cast<CrossEntropyOp>(program.find("cross_entropy"));
+  op.setLabelSmoothing(APFloat(0.1));
+  op.setZLoss(APFloat(1e-4));
+  Built built(op, [&](MapGradients &gradients) { gradients.wanted.insert(op.getLogits()); });
+  ASSERT_EQ(built.ops.size(), 1u);
+  EXPECT_EQ(cast<CrossEntropyGradOp>(built.ops[0]).getLabelSmoothingAttr(), op.getLabelSmoothingAttr());
+  EXPECT_EQ(cast<CrossEntropyGradOp>(built.ops[0]).getZLossAttr(), op.getZLossAttr());
+}
+
 TEST(Backward, OfAnAddPassesTheGradientOn) {
   OpProgram program;
   auto op = cast<AddOp>(program.find("add"));

@@ -67,7 +67,10 @@ INSTANTIATE_TEST_SUITE_P(
         Cost{"linear_wgrad", "", matmulFlops()}, Cost{"sum_leading", "", elements},
         Cost{"rms_norm", "", tokens *(4 * width + 4)}, Cost{"rms_norm_grad", "", tokens *(9 * width + 1)},
         Cost{"layer_norm", "", tokens *(8 * width + 5)}, Cost{"layer_norm_grad", "", tokens *(13 * width + 2)},
-        Cost{"rope", "", elements / 2 * 6}, Cost{"attention", "", attentionFlops(true, 2 * c + 2 * c + 5) + elements},
+        Cost{"head_norm", "", elements / c *(4 * c + 4)}, Cost{"head_norm_grad", "", elements / c *(11 * c + 5)},
+        Cost{"dropout", "", 2 * elements}, Cost{"row_mean", "", tokens *(vocabulary + 1)},
+        Cost{"token_loss", "smoothed", tokens * 5}, Cost{"rope", "", elements / 2 * 6},
+        Cost{"attention", "", attentionFlops(true, 2 * c + 2 * c + 5) + elements},
         Cost{"attention", "full", attentionFlops(false, 2 * c + 2 * c + 5) + elements},
         Cost{"attention_grad", "", attentionFlops(true, 5 * 2 * c + 6) + 2 * elements}, Cost{"gelu", "", 9 * elements},
         Cost{"gelu_grad", "", 18 * elements}, Cost{"swiglu", "", 6 * elements}, Cost{"swiglu_grad", "", 12 * elements},
@@ -82,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
 // Every op of the dialect that has a cost is in the table above (wider is a linear again).
 TEST(FlopsTable, IsComplete) {
   OpProgram program;
-  EXPECT_EQ(program.all<CostOpInterface>().size(), 35u);
+  EXPECT_EQ(program.all<CostOpInterface>().size(), 40u);
   unsigned registered = 0;
   for (RegisteredOperationName name : program.context()->getRegisteredOperationsByDialect("tgpt"))
     registered += name.hasInterface<CostOpInterface>();

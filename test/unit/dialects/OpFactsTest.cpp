@@ -91,6 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"sum_leading", "", "abc->c", "", true}, Rule{"rms_norm", "", "abD,D->abD,ab", "D", false},
         Rule{"layer_norm_grad", "", "abD,abD,D,ab,ab->abD,D,D", "D", false}, Rule{"rope", "", "abH->abH", "b", false},
         Rule{"attention", "", "abH,abH,abH->abH,aHb", "b", false}, Rule{"gelu", "", "abc->abc", "", false},
+        Rule{"dropout", "", "abD,a,->abD", "", false}, Rule{"head_norm", "", "abH,D->abH", "D", false},
+        Rule{"head_norm_grad", "", "abH,abH,D->abH,D", "D", false}, Rule{"row_mean", "", "abV->ab", "", false},
+        Rule{"token_loss", "smoothed", "ab,ab,ab,ab,ab->,,ab", "", false},
         Rule{"add", "broadcast", "abc,bc->abc", "", true}, Rule{"add_n", "", "abc,abc,abc->abc", "", true},
         Rule{"cast", "", "abc->abc", "", false}, Rule{"cross_entropy", "", "abV,ab->,,ab", "V", false},
         Rule{"cross_entropy_grad", "", "abV,ab,ab,->abV", "", false}, Rule{"row_max", "", "abV->ab", "", false},
@@ -138,7 +141,7 @@ TEST(KernelFacts, AnInPlaceOperandHasTheResultsType) {
         EXPECT_EQ(op->getOperand(*operand).getType(), result.getType());
         ++inPlace;
       }
-  EXPECT_EQ(inPlace, 1 + 2 + 1 + 1 + 3); // gelu_grad, two adds, add_n, cross_entropy_grad, adamw
+  EXPECT_EQ(inPlace, 1 + 2 + 1 + 1 + 3 + 1); // gelu_grad, two adds, add_n, cross_entropy_grad, adamw, dropout
 }
 
 TEST(KernelFacts, ParameterGradientsAccumulate) {
@@ -148,9 +151,9 @@ TEST(KernelFacts, ParameterGradientsAccumulate) {
     for (OpResult result : op->getResults())
       if (op.canAccumulate(result.getResultNumber()))
         accumulating.emplace(op.getKernelName().str(), result.getResultNumber());
-  std::set<std::pair<std::string, unsigned>> expected = {{"embedding_grad", 0},  {"linear_wgrad", 0},
-                                                         {"sum_leading", 0},     {"rms_norm_grad", 1},
-                                                         {"layer_norm_grad", 1}, {"layer_norm_grad", 2}};
+  std::set<std::pair<std::string, unsigned>> expected = {
+      {"embedding_grad", 0},  {"linear_wgrad", 0},    {"sum_leading", 0},   {"rms_norm_grad", 1},
+      {"layer_norm_grad", 1}, {"layer_norm_grad", 2}, {"head_norm_grad", 1}};
   EXPECT_EQ(accumulating, expected);
 }
 
@@ -159,13 +162,54 @@ TEST(KernelFacts, VocabularyOffsetsFollowTheVocabulary) {
   std::set<std::string> names;
   for (KernelOpInterface op : program.all<KernelOpInterface>())
     for (const ShardOffset &offset : op.getShardOffsets()) {
+      if (offset.attribute != "vocab_offset")
+        continue;
       Value tensor = offset.isResult ? Value(op->getResult(offset.operand)) : op->getOperand(offset.operand);
       EXPECT_EQ(cast<RankedTensorType>(tensor.getType()).getDimSize(offset.dim), OpProgram::vocabulary);
-      EXPECT_EQ(offset.attribute, "vocab_offset");
       names.insert(op.getKernelName().str());
     }
   std::set<std::string> expected = {"embedding", "embedding_grad", "cross_entropy_grad", "softmax_sums"};
   EXPECT_EQ(names, expected);
+}
+
+TEST(KernelFacts, DropoutCountsPositionsAndColumnsInTheWholeTensor) {
+  OpProgram program;
+  SmallVector<ShardOffset> offsets = cast<KernelOpInterface>(program.find("dropout")).getShardOffsets();
+  ASSERT_EQ(offsets.size(), 2u);
+  EXPECT_EQ(offsets[0].attribute, "position_offset");
+  EXPECT_EQ(offsets[0].dim, 1u);
+  EXPECT_EQ(offsets[1].attribute, "width_offset");
+  EXPECT_EQ(offsets[1].dim, 2u);
+}
+
+// Seed and stream are one number to the kernel, and each of them changes it.
+TEST(KernelFacts, DropoutKeysDifferBySeedAndStream) {
+  OpProgram program;
+  auto dropout = cast<DropoutOp>(program.find("dropout"));
+  std::set<int64_t> keys;
+  for (int64_t seed : {0, 1, -1})
+    for (StringRef stream : {"layers.0.attn.dropout", "layers.1.attn.dropout", "layers.0.mlp.dropout"}) {
+      dropout.setSeed(seed);
+      dropout.setStream(stream);
+      NamedAttrList attributes = cast<KernelOpInterface>(dropout.getOperation()).getKernelAttributes();
+      EXPECT_EQ(attributes.getAttrs().size(), 2u);
+      keys.insert(cast<IntegerAttr>(attributes.get("key")).getInt());
+    }
+  EXPECT_EQ(keys.size(), 9u);
+}
+
+TEST(KernelFacts, LossTermsAreNamedOnlyWhereTheyCount) {
+  OpProgram program;
+  auto attributesOf = [&](StringRef mnemonic, StringRef label = "") {
+    return cast<KernelOpInterface>(program.find(mnemonic, label)).getKernelAttributes();
+  };
+  EXPECT_TRUE(attributesOf("cross_entropy").empty());
+  EXPECT_TRUE(attributesOf("cross_entropy_grad").empty());
+  Builder builder(program.context());
+  EXPECT_EQ(attributesOf("token_loss", "smoothed").get("label_smoothing"), builder.getF64FloatAttr(0.1));
+  auto grad = cast<CrossEntropyGradOp>(program.find("cross_entropy_grad"));
+  grad.setLabelSmoothing(APFloat(0.5));
+  EXPECT_EQ(attributesOf("cross_entropy_grad").get("vocabulary"), builder.getI64IntegerAttr(OpProgram::vocabulary));
 }
 
 TEST(KernelFacts, AttributesAreTheOpsOwn) {

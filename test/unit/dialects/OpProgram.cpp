@@ -27,7 +27,8 @@ static constexpr llvm::StringLiteral text = R"mlir(
 tgpt.state metric @total : tensor<2x5x24xf32>
 func.func @every_op(%ids: !tokens, %table: tensor<11x24xf32>, %x: !x, %k: !kv, %w: !w, %b: tensor<7xf32>, %g: !vector,
                     %dy: !y, %row: !row, %logits: !logits, %s: !scalar, %lse: !lse, %positions: tensor<5x24xf32>,
-                    %h: tensor<2x5x24xbf16>, %hw: tensor<7x24xbf16>) {
+                    %h: tensor<2x5x24xbf16>, %hw: tensor<7x24xbf16>, %samples: tensor<2xi32>, %step: tensor<i32>,
+                    %c: tensor<4xf32>) {
   %0 = tgpt.embedding %ids, %table : (!tokens, tensor<11x24xf32>) -> !x
   %1 = tgpt.embedding_grad %ids, %x : (!tokens, !x) -> tensor<11x24xf32>
   %2 = tgpt.linear %x, %w : (!x, !w) -> !y
@@ -61,6 +62,11 @@ func.func @every_op(%ids: !tokens, %table: tensor<11x24xf32>, %x: !x, %k: !kv, %
   %30:2 = tgpt.clip_scale %s, %s {max_norm = 1.0 : f64} : (!scalar, !scalar) -> (!scalar, !scalar)
   %31 = tgpt.divide %s, %s : (!scalar, !scalar) -> !scalar
   %32:3 = tgpt.adamw %x, %x, %x, %x, %s, %s, %s {beta1 = 0.9 : f64, beta2 = 0.95 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.1 : f64} : (!x, !x, !x, !x, !scalar, !scalar, !scalar) -> (!x, !x, !x)
+  %34 = tgpt.dropout %x, %samples, %step {probability = 0.25 : f64, stream = "embed.dropout", seed = 7 : i64} : (!x, tensor<2xi32>, tensor<i32>) -> !x
+  %35 = tgpt.head_norm %x, %c {epsilon = 1.0e-5 : f64} : (!x, tensor<4xf32>) -> !x
+  %36:2 = tgpt.head_norm_grad %x, %x, %c {epsilon = 1.0e-5 : f64} : (!x, !x, tensor<4xf32>) -> (!x, tensor<4xf32>)
+  %37 = tgpt.row_mean %logits : (!logits) -> !row
+  %38:3 = tgpt.token_loss %ids, %row, %row, %row, %row {label_smoothing = 0.1 : f64, label = "smoothed"} : (!tokens, !row, !row, !row, !row) -> (!scalar, !scalar, !row)
   %33 = tgpt.fill {value = 0.0 : f64} : () -> !x
   tgpt.accumulate %x, @total : !x
   return

@@ -8,7 +8,7 @@
 // Known-answer vectors of philox4x32-10 from the Random123 distribution (kat_vectors).
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/engine/Philox.h"
+#include "runtime/kernels/api/Philox.h"
 
 #include <gtest/gtest.h>
 

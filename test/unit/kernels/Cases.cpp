@@ -128,6 +128,35 @@ static void addNorms(Cases &cases, DType t, int64_t rows, int64_t d) {
   }
 }
 
+static void addHeadNorm(Cases &cases, DType t, Shape lead, int64_t heads, int64_t c) {
+  Shape x = lead;
+  x.push_back(heads * c);
+  CaseBuilder(cases, "head_norm", t).in(x).in({c}).out(x).set("epsilon", epsilon);
+  for (int64_t accumulate : {0b00, 0b10})
+    CaseBuilder(cases, "head_norm_grad", t)
+        .in(x)
+        .in(x)
+        .in({c})
+        .out(x)
+        .outA({c})
+        .set("epsilon", epsilon)
+        .integer("accumulate", accumulate);
+}
+
+/// A shard whose first element is not on a counter's boundary, and the whole.
+static void addDropout(Cases &cases, DType t, int64_t b, int64_t s, int64_t d) {
+  for (int64_t offset : {0, 1})
+    CaseBuilder(cases, "dropout", t)
+        .in({b, s, d})
+        .tokens({b}, 0, INT32_MAX)
+        .tokens({}, 1, 1000000)
+        .out({b, s, d})
+        .integer("key", 0x5DEECE66D1234567 - offset * INT64_MAX)
+        .integer("position_offset", offset * 1023)
+        .integer("width_offset", offset * 131)
+        .set("probability", offset ? 0.7 : 0.1);
+}
+
 struct AttentionSize {
   int64_t batch, sequence, heads, kvHeads, c;
 };
@@ -216,7 +245,39 @@ static void addTokens(Cases &cases, DType t, int64_t b, int64_t s, int v, int64_
   }
   CaseBuilder(cases, "cross_entropy", t).in({b, s, v}, -8, 8).tokens({b, s}, -1, v).outA({}).outA({}).outA({b, s});
   CaseBuilder(cases, "cross_entropy", t).in({b, s, v}, -8, 8).tokens({b, s}, -1, 0).outA({}).outA({}).outA({b, s});
+  for (double zLoss : {0.0, 0.01}) {
+    CaseBuilder(cases, "cross_entropy", t)
+        .in({b, s, v}, -8, 8)
+        .tokens({b, s}, -1, v)
+        .outA({})
+        .outA({})
+        .outA({b, s})
+        .set("label_smoothing", 0.2)
+        .set("z_loss", zLoss);
+    CaseBuilder(cases, "cross_entropy_grad", t)
+        .in({b, s, v}, -8, 8)
+        .tokens({b, s}, -1, 2 * v)
+        .inA({b, s}, 8, 12)
+        .inA({}, 0.5, 2)
+        .out({b, s, v})
+        .integer("vocab_offset", v)
+        .integer("vocabulary", 2 * v)
+        .set("label_smoothing", 0.2)
+        .set("z_loss", zLoss);
+    CaseBuilder(cases, "token_loss", t)
+        .tokens({b, s}, -1, v)
+        .inA({b, s}, -8, 8)
+        .inA({b, s}, 1, 90)
+        .inA({b, s}, -8, 8)
+        .inA({b, s}, -8, 8)
+        .outA({})
+        .outA({})
+        .outA({b, s})
+        .set("label_smoothing", 0.2)
+        .set("z_loss", zLoss);
+  }
   CaseBuilder(cases, "row_max", t).in({b, s, v}, -8, -1).outA({b, s});
+  CaseBuilder(cases, "row_mean", t).in({b, s, v}, -8, 8).outA({b, s}).integer("vocabulary", 2 * v);
   CaseBuilder(cases, "token_loss", t)
       .tokens({b, s}, -1, v)
       .inA({b, s}, -8, 8)
@@ -294,6 +355,12 @@ static Cases makeCases() {
     addTokens(cases, t, 3, 20, 131, 70);
     for (int64_t n : {1, 77, 17000})
       addOptimizer(cases, t, n);
+    addDropout(cases, t, 1, 1, 1);
+    addDropout(cases, t, 2, 3, 7);
+    addDropout(cases, t, 3, 2, 203);
+    addHeadNorm(cases, t, {2, 3}, 1, 1);
+    addHeadNorm(cases, t, {2, 3}, 3, 5);
+    addHeadNorm(cases, t, {70}, 4, 66);
     addScalars(cases, t);
     addMovement(cases, t, {3, 5, 7});
     addMovement(cases, t, {1});
@@ -315,6 +382,8 @@ std::vector<Case> tgpt::test::largeCases() {
     addAttention(cases, t, {2, 150, 4, 2, 16});
     addElementwise(cases, t, {5, 70, 300});
     addTokens(cases, t, 2, 130, 300, 150);
+    addDropout(cases, t, 3, 50, 333);
+    addHeadNorm(cases, t, {2, 300}, 6, 40);
     addOptimizer(cases, t, 100000);
     addMovement(cases, t, {60, 70, 20});
   }

@@ -151,6 +151,42 @@ static void rmsNormGrad(Judged &j) {
   j.each(1, [&](int64_t i) { return double(rowsOf(j.kase.inputs[1]) + 4) * j.uA * magnitude[1].get(i); });
 }
 
+/// As the norm of a row, a head being one; rstd's own error enters the gradient.
+static void headNorm(Judged &j) {
+  int64_t c = j.kase.inputs[1].dim(0);
+  j.each(0, [&](int64_t i) { return (rstdError(j, c) + 3 * j.uA) * std::abs(j.expected[0].get(i)); });
+}
+
+static void headNormGrad(Judged &j) {
+  int64_t c = j.kase.inputs[2].dim(0), heads = j.kase.inputs[1].elements() / c;
+  std::vector<double> dw(c);
+  auto rstd = [&](int64_t head) {
+    double squares = 0;
+    for (int64_t e = head * c; e < head * c + c; ++e)
+      squares += j.in(1, e) * j.in(1, e);
+    return 1 / std::sqrt(squares / double(c) + j.real("epsilon"));
+  };
+  j.each(0, [&](int64_t i) {
+    int64_t head = i / c;
+    double r = rstd(head), dot = 0, g = std::abs(j.in(0, i) * j.in(2, i % c));
+    for (int64_t e = head * c; e < head * c + c; ++e)
+      dot += std::abs(j.in(0, e) * j.in(2, e % c) * j.in(1, e));
+    double slope = std::abs(j.in(1, i)) * r * r * dot / double(c);
+    dw[i % c] += std::abs(j.in(0, i) * j.in(1, i)) * r;
+    return r * (j.uA * (3 * g + double(c + 7) * slope) + rstdError(j, c) * (g + 3 * slope));
+  });
+  j.each(1, [&](int64_t i) {
+    double added = j.kase.accumulates(1) ? std::abs(j.kase.outputs[1].get(i)) : 0.0;
+    return (double(heads + 4) * j.uA + rstdError(j, c)) * dw[i] + double(heads + 4) * j.uA * added;
+  });
+}
+
+/// The scale 1 / (1 - probability) and the product. An element that one of the two drops
+/// and the other keeps is far out of bounds.
+static void dropout(Judged &j) {
+  j.each(0, [&](int64_t i) { return 2 * j.uA * std::abs(j.expected[0].get(i)); });
+}
+
 /// mean: a sum. variance: the mean's error enters squared (the linear term cancels),
 /// plus the rounding of x - mean. y: absolute error of x - mean, times rstd w.
 static void layerNorm(Judged &j) {
@@ -263,6 +299,21 @@ static double rangeOf(const Judged &j, int64_t row, double shift) {
   return range;
 }
 
+/// Errors of the loss terms beyond lse - label's logit: z lse^2 has that of lse, doubled
+/// and scaled; the mean logit is a sum of `terms` terms of total size `magnitude`.
+static double termsError(const Judged &j, double lse, double lseError, int64_t terms, double magnitude) {
+  double e = j.real("label_smoothing"), z = j.real("z_loss");
+  return z * (2 * std::abs(lse) * lseError + 3 * j.uA * lse * lse) + e * double(terms + 2) * j.uA * magnitude;
+}
+
+static double meanMagnitude(const Judged &j, int64_t row) {
+  int64_t v = j.kase.inputs[0].dim(-1);
+  double sum = 0;
+  for (int64_t e = row * v; e < row * v + v; ++e)
+    sum += std::abs(j.in(0, e));
+  return sum / double(v);
+}
+
 /// lse = max + log(sum): the sum's relative error becomes absolute. The tokens are
 /// added in f64, so the loss has the errors of its tokens.
 static void crossEntropy(Judged &j) {
@@ -271,7 +322,8 @@ static void crossEntropy(Judged &j) {
   j.each(2, [&](int64_t t) {
     double lse = j.expected[2].get(t);
     double error = exponentialSumError(j, v, rangeOf(j, t, lse) + 1) + 2 * j.uA * (std::abs(lse) + 10);
-    loss += j.in(1, t) < 0 ? 0 : error + 2 * j.uA * std::abs(lse);
+    if (j.in(1, t) >= 0)
+      loss += error + 2 * j.uA * std::abs(lse) + termsError(j, lse, error, v, meanMagnitude(j, t));
     return error;
   });
   j.each(0, [&](int64_t) { return loss; });
@@ -279,11 +331,13 @@ static void crossEntropy(Judged &j) {
 
 static void crossEntropyGrad(Judged &j) {
   int64_t v = j.kase.inputs[0].dim(-1);
-  double dloss = std::abs(j.in(3, 0));
+  double dloss = std::abs(j.in(3, 0)), e = j.real("label_smoothing");
+  double uniform = e == 0 ? 0 : e / double(j.integer("vocabulary"));
   j.each(0, [&](int64_t i) {
-    double x = j.in(0, i) - j.in(2, i / v), p = std::exp(x);
+    double x = j.in(0, i) - j.in(2, i / v), p = std::exp(x) * (1 + 2 * j.real("z_loss") * std::abs(j.in(2, i / v)));
     bool isLabel = int64_t(j.in(1, i / v)) - j.integer("vocab_offset") == i % v;
-    return dloss * (p * j.uA * (3 + std::abs(x)) + (isLabel ? 2 * j.uA : 0)) + underflow;
+    double operations = 3 + std::abs(x) + (j.real("z_loss") == 0 ? 0 : 4);
+    return dloss * (p * j.uA * operations + (isLabel ? 2 * j.uA : 0) + 4 * j.uA * uniform) + underflow;
   });
 }
 
@@ -294,11 +348,17 @@ static void softmaxSums(Judged &j) {
   });
 }
 
+static void rowMean(Judged &j) {
+  sumOfProducts(j, j.kase.inputs[0].dim(-1));
+}
+
 static void tokenLoss(Judged &j) {
   double loss = 0;
   j.each(2, [&](int64_t t) {
     double error = j.uA * (2 * std::abs(j.expected[2].get(t)) + std::abs(j.in(1, t)) + 10);
-    loss += j.in(0, t) < 0 ? 0 : error;
+    double mean = j.kase.inputs.size() > 4 ? std::abs(j.in(4, t)) : 0;
+    if (j.in(0, t) >= 0)
+      loss += error + termsError(j, j.expected[2].get(t), error, 1, mean);
     return error;
   });
   j.each(0, [&](int64_t) { return loss; });
@@ -442,11 +502,14 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"cross_entropy", crossEntropy},
     {"cross_entropy_grad", crossEntropyGrad},
     {"divide", scalars},
+    {"dropout", dropout},
     {"embedding", exact},
     {"embedding_grad", embeddingGrad},
     {"fill", exact},
     {"gelu", gelu},
     {"gelu_grad", geluGrad},
+    {"head_norm", headNorm},
+    {"head_norm_grad", headNormGrad},
     {"layer_norm", layerNorm},
     {"layer_norm_grad", layerNormGrad},
     {"linear", linear},
@@ -456,6 +519,7 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"rms_norm_grad", rmsNormGrad},
     {"rope", rope},
     {"row_max", exact},
+    {"row_mean", rowMean},
     {"slice", exact},
     {"softmax_sums", softmaxSums},
     {"sum_leading", sumLeading},

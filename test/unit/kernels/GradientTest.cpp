@@ -93,15 +93,32 @@ static std::vector<GradientOf> embeddingBackward(const Case &f, const std::vecto
 }
 
 static std::vector<GradientOf> crossEntropyBackward(const Case &f, const std::vector<Tensor> &y, const Tensor &dy) {
-  return {{0, backwardCase(f, "cross_entropy_grad", {f.inputs[0], f.inputs[1], y[2], dy}, {f.inputs[0]}), 0}};
+  Case call = backwardCase(f, "cross_entropy_grad", {f.inputs[0], f.inputs[1], y[2], dy}, {f.inputs[0]});
+  call.attributes.set("vocabulary", f.inputs[0].dim(-1));
+  return {{0, call, 0}};
 }
 
-static const std::map<std::string, Backward> pairs = {
-    {"attention", attentionBackward},  {"cross_entropy", crossEntropyBackward},
-    {"embedding", embeddingBackward},  {"gelu", geluBackward},
-    {"layer_norm", layerNormBackward}, {"linear", linearBackward},
-    {"rms_norm", rmsNormBackward},     {"rope", ropeBackward},
-    {"swiglu", swigluBackward}};
+/// The gradient passes through the very mask of the forward.
+static std::vector<GradientOf> dropoutBackward(const Case &f, const std::vector<Tensor> &, const Tensor &dy) {
+  return {{0, backwardCase(f, "dropout", {dy, f.inputs[1], f.inputs[2]}, {f.inputs[0]}), 0}};
+}
+
+static std::vector<GradientOf> headNormBackward(const Case &f, const std::vector<Tensor> &, const Tensor &dy) {
+  Case call = backwardCase(f, "head_norm_grad", {dy, f.inputs[0], f.inputs[1]}, {f.inputs[0], f.inputs[1]});
+  return {{0, call, 0}, {1, call, 1}};
+}
+
+static const std::map<std::string, Backward> pairs = {{"attention", attentionBackward},
+                                                      {"cross_entropy", crossEntropyBackward},
+                                                      {"dropout", dropoutBackward},
+                                                      {"embedding", embeddingBackward},
+                                                      {"gelu", geluBackward},
+                                                      {"head_norm", headNormBackward},
+                                                      {"layer_norm", layerNormBackward},
+                                                      {"linear", linearBackward},
+                                                      {"rms_norm", rmsNormBackward},
+                                                      {"rope", ropeBackward},
+                                                      {"swiglu", swigluBackward}};
 
 /// sum of weight y, and of |weight y|.
 static std::pair<double, double> loss(const Case &kase, const Kernel &kernel, const Tensor &weight) {

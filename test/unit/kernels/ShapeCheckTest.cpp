@@ -63,7 +63,7 @@ TEST(ShapeCheck, AcceptsEveryWellFormedCall) {
 
 /// Whether a legal call results when the operand's last dimension grows.
 static bool lastDimensionIsFree(const Case &kase, bool isOutput) {
-  static const std::set<std::string> logits = {"cross_entropy", "row_max", "softmax_sums", "sum_squares"};
+  static const std::set<std::string> logits = {"cross_entropy", "row_max", "row_mean", "softmax_sums", "sum_squares"};
   bool isSlice = kase.kernel == "slice"; // has a test of its own
   bool sumsAll = kase.kernel == "sum_leading" && kase.outputs[0].elements() == 1;
   return isAlone(kase) || isSlice || sumsAll || (!isOutput && logits.count(kase.kernel));
@@ -132,7 +132,8 @@ static Case caseOf(const std::string &kernel) {
 }
 
 TEST(ShapeCheck, AttributesAreRequired) {
-  for (const char *kernel : {"rms_norm", "layer_norm", "rope", "attention", "attention_grad", "adamw", "slice"}) {
+  for (const char *kernel : {"rms_norm", "layer_norm", "rope", "attention", "attention_grad", "adamw", "slice",
+                             "dropout", "head_norm", "head_norm_grad", "row_mean"}) {
     Case kase = caseOf(kernel);
     kase.attributes = {};
     EXPECT_NE(check(kase).find("is missing"), std::string::npos) << kernel << ": " << check(kase);

@@ -38,6 +38,17 @@ TEST_F(StepFeedTest, TokensAndLabelsAreThoseOfTheBatches) {
   EXPECT_EQ(ids, expected);
 }
 
+TEST_F(StepFeedTest, SamplesAreNumberedWithinTheStep) {
+  feed.firstDraw = 24;
+  TensorView samples{.data = ids.data(), .dtype = DType::I32, .rank = 1, .shape = {2}};
+  feed.fill("samples", 1, 2, samples); // the last micro-batch of 2 x 3 x 2 samples
+  EXPECT_EQ(ids[0], 10);
+  EXPECT_EQ(ids[1], 11);
+  samples.shape = {3};
+  EXPECT_NE(messageOf<Error>([&] { feed.fill("samples", 0, 0, samples); }).find("3 elements, expected i32 with 2"),
+            std::string::npos);
+}
+
 TEST_F(StepFeedTest, ScalarsComeInTheDestinationsDtype) {
   feed.step = 12;
   feed.learningRate = 0.125;
@@ -47,6 +58,8 @@ TEST_F(StepFeedTest, ScalarsComeInTheDestinationsDtype) {
   feed.fill("step", 0, -1, {.data = &wide, .dtype = DType::F64});
   EXPECT_EQ(narrow, 0.125f);
   EXPECT_EQ(wide, 12.0);
+  feed.fill("step", 0, 0, {.data = ids.data(), .dtype = DType::I32});
+  EXPECT_EQ(ids[0], 12);
 }
 
 TEST_F(StepFeedTest, RefusesWhatItCannotFill) {

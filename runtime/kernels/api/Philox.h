@@ -10,8 +10,8 @@
 // and a 64-bit key into 128 random bits, with no state.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TGPT_RUNTIME_ENGINE_PHILOX_H
-#define TGPT_RUNTIME_ENGINE_PHILOX_H
+#ifndef TGPT_RUNTIME_KERNELS_API_PHILOX_H
+#define TGPT_RUNTIME_KERNELS_API_PHILOX_H
 
 #include <array>
 #include <cstdint>
@@ -31,4 +31,4 @@ constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, st
 
 } // namespace tgpt::runtime
 
-#endif // TGPT_RUNTIME_ENGINE_PHILOX_H
+#endif // TGPT_RUNTIME_KERNELS_API_PHILOX_H

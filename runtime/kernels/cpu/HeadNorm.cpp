@@ -1,0 +1,91 @@
+//===- HeadNorm.cpp - RMS norm of each head and its gradient ----*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each head of c elements, with one weight for all: rstd = 1 / sqrt(mean(x^2) +
+// epsilon), y = x rstd w. With g = dy w: dx = rstd (g - x rstd^2 mean(g x)), dw = sum
+// over rows and heads of dy x rstd. rstd is computed anew in the gradient: a head is
+// in the cache, and a stored one would be h numbers a row.
+// x, y, dy, dx T[...,h*c], w T[c], dw A[c]; sums in A. A head is summed by one thread;
+// dw is summed per chunk of heads, chunks in order: the same bits on any number of
+// threads.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cpu/Arithmetic.h"
+#include "runtime/kernels/cpu/Kernels.h"
+#include "runtime/kernels/cpu/PartialSums.h"
+
+namespace tgpt::runtime::cpu::TGPT_ISA {
+
+template <typename T> static AccumulatorOf<T> rstdOf(const T *x, int64_t c, double epsilon) {
+  using A = AccumulatorOf<T>;
+  A squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t j = 0; j < c; ++j)
+    squares += load(x[j]) * load(x[j]);
+  return A(1) / std::sqrt(squares / A(c) + A(epsilon));
+}
+
+template <typename T> static void normHead(const T *x, const T *w, T *y, AccumulatorOf<T> r, int64_t c) {
+#pragma omp simd
+  for (int64_t j = 0; j < c; ++j)
+    y[j] = store<T>(load(x[j]) * r * load(w[j]));
+}
+
+KernelStatus headNorm(const KernelCall &call) {
+  const TensorView &x = call.inputs[0], &w = call.inputs[1];
+  int64_t c = w.dim(0);
+  double epsilon = call.attributes->real("epsilon");
+  return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    const T *from = x.as<T>(), *weight = w.as<T>();
+    T *to = call.outputs[0].as<T>();
+    forChunks(x.elements() / c, rowsPerChunk(c), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        normHead(from + i * c, weight, to + i * c, rstdOf(from + i * c, c, epsilon), c);
+    });
+    return {};
+  });
+}
+
+/// One head of dx; adds the head's part to dw.
+template <typename T, typename A>
+static void gradHead(const T *dy, const T *x, const T *w, A r, T *dx, A *dw, int64_t c) {
+  A dot = 0;
+#pragma omp simd reduction(+ : dot)
+  for (int64_t j = 0; j < c; ++j)
+    dot += load(dy[j]) * load(w[j]) * load(x[j]);
+  A slope = r * r * dot / A(c);
+#pragma omp simd
+  for (int64_t j = 0; j < c; ++j) {
+    A xj = load(x[j]), dyj = load(dy[j]);
+    dw[j] += dyj * xj * r;
+    dx[j] = store<T>(r * (dyj * load(w[j]) - xj * slope));
+  }
+}
+
+KernelStatus headNormGrad(const KernelCall &call) {
+  const TensorView &dy = call.inputs[0], &x = call.inputs[1], &w = call.inputs[2];
+  int64_t c = w.dim(0), heads = x.elements() / c;
+  double epsilon = call.attributes->real("epsilon");
+  return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    PartialSums<A> sums(heads, c, 1);
+    if (!sums.allocated())
+      return {workspaceExhausted};
+    const T *from = x.as<T>(), *grad = dy.as<T>(), *weight = w.as<T>();
+    T *to = call.outputs[0].as<T>();
+    sums.forEachChunk([&](int64_t begin, int64_t end, A *own) {
+      for (int64_t i = begin; i < end; ++i)
+        gradHead(grad + i * c, from + i * c, weight, rstdOf(from + i * c, c, epsilon), to + i * c, own, c);
+    });
+    sums.total(0, call.outputs[1].as<A>(), call.accumulates(1));
+    return {};
+  });
+}
+
+} // namespace tgpt::runtime::cpu::TGPT_ISA
