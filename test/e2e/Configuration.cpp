@@ -20,15 +20,6 @@ static const char *textOf(IgnoredLabels ignored) {
   return "";
 }
 
-Configuration Configuration::onOneRank() const {
-  Configuration one = *this;
-  one.options.microBatchSamples = globalSamples();
-  one.options.dp = one.options.pp = one.options.tp = one.options.microBatches = 1;
-  one.options.sequenceParallel = false;
-  one.options.stages.clear();
-  return one;
-}
-
 std::string Configuration::text() const {
   auto number = [](const char *name, int64_t value) { return std::string(name) + std::to_string(value); };
   std::string text = model.family == ModelFamily::Llama ? "llama" : "gpt2";
@@ -39,6 +30,8 @@ std::string Configuration::text() const {
           number(" --dp=", options.dp) + number(" --pp=", options.pp);
   for (size_t i = 0; i < options.stages.size(); ++i)
     text += number(i == 0 ? " --stages=" : ",", options.stages[i]);
+  if (options.recompute != "none")
+    text += " --recompute=" + options.recompute;
   return text + number(" --micro-batches=", options.microBatches) +
          number(" --micro-batch-samples=", options.microBatchSamples);
 }
@@ -105,6 +98,7 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.dp = oneOf<int64_t>({1, 2, 3, 3});
     options.sequenceParallel = options.tp > 1 && coin();
     options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6});
+    options.recompute = oneOf({"none", "none", "selective", "full"});
     if (samples % (options.dp * options.microBatches) != 0 || drawn.ranks() > mostRanks || !isServed(drawn))
       continue;
     options.microBatchSamples = samples / options.dp / options.microBatches;

@@ -7,7 +7,8 @@
 //
 // A configuration is a model, the options of its compilation and which labels are
 // ignored. A new option of the compiler joins the sweep with one draw in
-// Configuration.cpp and, where 1 rank cannot have it, one line in `onOneRank`.
+// Configuration.cpp: in `model` where it changes what is computed (dropout), in `grid`
+// where it must not (ZeRO, recompute).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_TEST_E2E_CONFIGURATION_H
@@ -30,8 +31,6 @@ struct Configuration {
 
   int64_t globalSamples() const { return options.dp * options.microBatches * options.microBatchSamples; }
   int64_t ranks() const { return options.dp * options.pp * options.tp; }
-  /// The same model and global batch on one rank, in one micro-batch.
-  Configuration onOneRank() const;
   /// All of it in a line, flags as tgpt-opt takes them.
   std::string text() const;
 };

@@ -23,6 +23,7 @@
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/pipeline/Passes.h"
+#include "passes/recompute/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/training/Passes.h"
 #include "runtime/plan/CheckPlan.h"
@@ -37,6 +38,7 @@ static void registerPasses() {
   mlir::registerCSEPass();
   registerModelPasses();
   registerTrainingPasses();
+  registerRecomputePasses();
   registerShardingPasses();
   registerPipelinePasses();
   registerLoweringPasses();

@@ -94,6 +94,8 @@ private:
     add("tp, dp and pp", options.tp > 1 && options.dp > 1 && options.pp > 1);
     add("uneven stages", options.pp > 1 && model.layers % options.pp != 0);
     add("fewer micro-batches than stages", options.microBatches < options.pp);
+    for (const char *mode : {"selective", "full"})
+      add(std::string("recompute ") + mode, options.recompute == mode);
     add("ignored labels", configuration.ignored != IgnoredLabels::None);
   }
 
