@@ -171,9 +171,9 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     if (featureSharded.contains(op.getInput())) {
       if (!decisionOf(weight))
         decide(weight, {{1, "tp"}});
+      splitBias(op);
       if (sequenceParallel) // reduce_scatter the product: what follows is the residual stream
         op->setAttr(decisionAttributeName, sequenceSharded(op.getOutput().getType().getRank()));
-      splitBias(op);
       ++numRow;
       return success();
     }
@@ -198,8 +198,7 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     OpBuilder builder(op->getContext());
     builder.setInsertionPointAfter(op);
     auto add = AddOp::create(builder, op.getLoc(), op.getOutput().getType(), op.getOutput(), op.getBias());
-    if (Attribute layer = op->getAttr(layerAttributeName))
-      add->setAttr(layerAttributeName, layer);
+    add->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     op.getOutput().replaceAllUsesExcept(add.getOutput(), add);
     op.getBiasMutable().clear();
     ++numBiasesSplit;

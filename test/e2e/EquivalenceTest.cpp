@@ -92,7 +92,7 @@ std::vector<Grid> grids() {
 /// Some grids with every axis alone and all together, for models with more to go wrong.
 std::vector<Grid> fewGrids() {
   return {{4, 1, 1, false, 1}, {1, 4, 1, false, 8}, {1, 1, 8, false, 1}, {2, 1, 2, true, 2},
-          {2, 2, 2, true, 4},  {2, 2, 2, false, 2}, {4, 2, 2, true, 2}};
+          {2, 2, 2, true, 4},  {2, 2, 2, false, 2}, {4, 2, 2, true, 2},  {2, 2, 2, true, 2, "full"}};
 }
 
 const Model plain[] = {{"nano", "nano"}, {"nano_gpt2", "nano-gpt2"}};

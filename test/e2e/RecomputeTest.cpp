@@ -42,9 +42,10 @@ const Grid grids[] = {
     {1, 1, 1, false}, {2, 1, 1, false}, {2, 1, 1, true}, {1, 2, 1, false}, {2, 2, 2, true}, {1, 4, 1, false},
 };
 
-plan::Plan compile(const std::string &model, const Grid &grid, const std::string &dtype, const std::string &recompute) {
+plan::Plan compile(const std::string &model, const Grid &grid, const std::string &dtype, const std::string &recompute,
+                   const std::string &importFlags = "") {
   return compileRecipe(std::filesystem::path(TGPT_RECIPES_DIR) / (model + ".yaml"),
-                       "--seed=11 --dtype=" + dtype + " --recompute=" + recompute + " " + grid.flags());
+                       "--seed=11 --dtype=" + dtype + " --recompute=" + recompute + " " + grid.flags(), importFlags);
 }
 
 struct Outcome {
@@ -182,3 +183,15 @@ INSTANTIATE_TEST_SUITE_P(Grids, RecomputeTest,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// A mask that is drawn again drops the same elements.
+TEST(RecomputedDropout, HasTheBitsOfTheKeptOne) {
+  for (const Grid &grid : {grids[1], grids[4]}) {
+    Outcome kept = train(compile("nano", grid, "f32", "none", "--dropout=0.2 --qk-norm=true"));
+    for (const char *recompute : {"selective", "full"}) {
+      Outcome again = train(compile("nano", grid, "f32", recompute, "--dropout=0.2 --qk-norm=true"));
+      EXPECT_EQ(again.losses, kept.losses) << grid.name() << " " << recompute;
+      EXPECT_TRUE(again.variables == kept.variables) << grid.name() << " " << recompute;
+    }
+  }
+}
