@@ -12,4 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0"; }
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0";
+}

@@ -25,15 +25,17 @@ static std::string joined(const std::vector<int64_t> &values) {
 }
 
 static std::string modelPipeline(const CompileOptions &options) {
-  return "tgpt-specialize-batch{samples=" + std::to_string(options.microBatchSamples * options.dp) + " dtype=" + options.dtype +
-         "},tgpt-unroll-layers,tgpt-set-regularization{seed=" + std::to_string(options.seed) + " label-smoothing=" +
-         exact(options.labelSmoothing) + " z-loss=" + exact(options.zLoss) + "}";
+  return "tgpt-specialize-batch{samples=" + std::to_string(options.microBatchSamples * options.dp) +
+         " dtype=" + options.dtype +
+         "},tgpt-unroll-layers,tgpt-set-regularization{seed=" + std::to_string(options.seed) +
+         " label-smoothing=" + exact(options.labelSmoothing) + " z-loss=" + exact(options.zLoss) + "}";
 }
 
 static std::string trainingPipeline(const CompileOptions &options) {
   return "tgpt-differentiate,tgpt-choose-recompute{mode=" + options.recompute +
-         "},tgpt-recompute,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) + " beta1=" + exact(options.beta1) +
-         " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) + " weight-decay=" + exact(options.weightDecay) + "}";
+         "},tgpt-recompute,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) +
+         " beta1=" + exact(options.beta1) + " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) +
+         " weight-decay=" + exact(options.weightDecay) + "}";
 }
 
 static std::string shardingPipeline(const CompileOptions &options) {

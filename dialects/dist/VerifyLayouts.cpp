@@ -236,7 +236,7 @@ private:
   }
 
   LogicalResult checkResultPartial(const Tensor &result) { // L7
-    if (rule.mayBePartial) // the addends of 0 are 0: it may stand for any partial sum
+    if (rule.mayBePartial)                                 // the addends of 0 are 0: it may stand for any partial sum
       return success();
     llvm::MapVector<StringRef, std::string> expected = expectedPartial(result);
     for (const auto &[axis, reason] : expected)

@@ -41,7 +41,7 @@ struct ShardOffset {
   std::string attribute;
   unsigned operand;
   unsigned dim;
-  bool isResult = false;               ///< `operand` counts results
+  bool isResult = false;              ///< `operand` counts results
   std::vector<std::string> axes = {}; ///< only these of the axes that shard the dim; empty: all
 };
 

@@ -95,8 +95,8 @@ private:
 
   static void updateSignature(func::FuncOp function) {
     Operation *terminator = function.getBody().front().getTerminator();
-    function.setFunctionType(FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(),
-                                               terminator->getOperandTypes()));
+    function.setFunctionType(
+        FunctionType::get(function.getContext(), function.getBody().getArgumentTypes(), terminator->getOperandTypes()));
   }
 
   int64_t samples;

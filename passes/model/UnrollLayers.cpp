@@ -59,7 +59,8 @@ FailureOr<int64_t> unrollParameters(ModuleOp module) {
         continue;
       std::string name = nameOfLayer(pattern.getSymName(), layer);
       if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
-        InFlightDiagnostic error = pattern.emitError() << "layer " << layer << " needs the name '@" << name << "', which is taken";
+        InFlightDiagnostic error = pattern.emitError()
+                                   << "layer " << layer << " needs the name '@" << name << "', which is taken";
         error.attachNote(taken->getLoc()) << "declared here";
         return failure();
       }

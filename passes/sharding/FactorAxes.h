@@ -17,8 +17,7 @@ namespace tgpt {
 /// first served, and reads off the layouts that follow.
 class FactorAxes {
 public:
-  FactorAxes(mlir::Operation *op, ShardingRule rule, dist::MeshOp mesh)
-      : op(op), rule(std::move(rule)), mesh(mesh) {}
+  FactorAxes(mlir::Operation *op, ShardingRule rule, dist::MeshOp mesh) : op(op), rule(std::move(rule)), mesh(mesh) {}
 
   /// Offers the axes of `layout` to the factors of `dims` (one letter per dim).
   /// A factor keeps the first axes it takes; an axis serves one factor.

@@ -231,7 +231,7 @@ struct Partition : tgpt::impl::PartitionBase<Partition> {
 
   void count(ReshardStep::Kind kind) {
     std::array<PassStatistic *, 5> counters = {&numAllReduces, &numReduceScatters, &numAllGathers, &numAllToAlls,
-                                           &numSlices};
+                                               &numSlices};
     ++*counters[static_cast<size_t>(kind)];
   }
 

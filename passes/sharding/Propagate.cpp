@@ -109,7 +109,8 @@ public:
     layOutSymbols();
     for (StringRef phase : {"micro_batch", "begin", "update"})
       for (auto function : module.getOps<func::FuncOp>())
-        if (auto attribute = function->getAttrOfType<StringAttr>(phaseAttributeName); attribute && attribute.getValue() == phase)
+        if (auto attribute = function->getAttrOfType<StringAttr>(phaseAttributeName);
+            attribute && attribute.getValue() == phase)
           if (failed(visit(function)))
             return failure();
     return success();
@@ -126,7 +127,8 @@ private:
     for (auto parameter : module.getOps<ParameterOp>()) {
       auto type = cast<RankedTensorType>(parameter.getType());
       LayoutAttr decision = decisionOf(parameter);
-      parameter.setType(dist::withLayout(type, decision ? decision : LayoutAttr::replicated(context(), type.getRank())));
+      parameter.setType(
+          dist::withLayout(type, decision ? decision : LayoutAttr::replicated(context(), type.getRank())));
       parameter->removeAttr(decisionAttributeName);
     }
     for (auto state : module.getOps<StateOp>()) {
@@ -244,7 +246,8 @@ private:
     for (auto [operand, dims] : llvm::zip_equal(op->getOpOperands(), rule.operands))
       operand.set(resharder.get(operand.get(), axes.layoutOf(dims).withPartial(passed), op));
 
-    auto reduction = rule.reduction == ShardingRule::Reduction::Max ? dist::ReductionKind::Max : dist::ReductionKind::Sum;
+    auto reduction =
+        rule.reduction == ShardingRule::Reduction::Max ? dist::ReductionKind::Max : dist::ReductionKind::Sum;
     for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results)) {
       SmallVector<StringRef> partial = axes.reducedAxes(dims);
       partial.append(passed.begin(), passed.end());
@@ -277,7 +280,8 @@ private:
       if (layoutOf(value) == target)
         continue;
       OpBuilder builder(accumulate);
-      auto reshard = dist::ReshardOp::create(builder, value.getLoc(), dist::withLayout(cast<RankedTensorType>(value.getType()), target), value);
+      auto reshard = dist::ReshardOp::create(builder, value.getLoc(),
+                                             dist::withLayout(cast<RankedTensorType>(value.getType()), target), value);
       if (Attribute layer = accumulate->getAttr(layerAttributeName))
         reshard->setAttr(layerAttributeName, layer);
       accumulate.getValueMutable().assign(reshard);

@@ -86,8 +86,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
       return failure();
     }
     auto builder = OpBuilder::atBlockBegin(module.getBody());
-    dist::MeshOp::create(builder, module.getLoc(), builder.getStringAttr("mesh"), builder.getStrArrayAttr({"dp", "pp", "tp"}),
-                         builder.getDenseI64ArrayAttr({dp, pp, tp}));
+    dist::MeshOp::create(builder, module.getLoc(), builder.getStringAttr("mesh"),
+                         builder.getStrArrayAttr({"dp", "pp", "tp"}), builder.getDenseI64ArrayAttr({dp, pp, tp}));
     return success();
   }
 
@@ -135,8 +135,9 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
   LogicalResult checkDivisible(Operation *op, const Twine &what, int64_t count) {
     if (count % tp == 0)
       return success();
-    InFlightDiagnostic error = op->emitError() << what << " is " << count << ", which tp = " << int64_t(tp)
-                                               << " does not divide; the nearest legal tp is " << nearestDivisor(count, tp);
+    InFlightDiagnostic error = op->emitError()
+                               << what << " is " << count << ", which tp = " << int64_t(tp)
+                               << " does not divide; the nearest legal tp is " << nearestDivisor(count, tp);
     error.attachNote(op->getLoc()) << "with tp = " << int64_t(tp) << " the nearest legal size is "
                                    << std::max<int64_t>((count + tp / 2) / tp, 1) * tp;
     return error;

@@ -41,7 +41,8 @@ struct Trained {
   StateOp master; ///< null where the parameter itself is in the accumulation dtype
 };
 
-StateOp declareState(OpBuilder &builder, ParameterOp parameter, StateRole role, StringRef suffix, RankedTensorType type) {
+StateOp declareState(OpBuilder &builder, ParameterOp parameter, StateRole role, StringRef suffix,
+                     RankedTensorType type) {
   return StateOp::create(builder, parameter.getLoc(), role, StringRef((parameter.getSymName() + suffix).str()), type,
                          FlatSymbolRefAttr::get(parameter.getSymNameAttr()), /*transient=*/false);
 }
@@ -55,8 +56,11 @@ SmallVector<Trained> declareStates(ModuleOp module) {
     auto parameter = symbols.lookup<ParameterOp>(gradient.getParameterAttr().getAttr());
     OpBuilder builder(gradient->getContext());
     builder.setInsertionPointAfter(gradient);
-    Trained entry{parameter, gradient, declareState(builder, parameter, StateRole::Moment1, ".moment1", gradient.getType()),
-                  declareState(builder, parameter, StateRole::Moment2, ".moment2", gradient.getType()), {}};
+    Trained entry{parameter,
+                  gradient,
+                  declareState(builder, parameter, StateRole::Moment1, ".moment1", gradient.getType()),
+                  declareState(builder, parameter, StateRole::Moment2, ".moment2", gradient.getType()),
+                  {}};
     if (parameter.getType() != gradient.getType())
       entry.master = declareState(builder, parameter, StateRole::Master, ".master", gradient.getType());
     trained.push_back(entry);
@@ -104,7 +108,8 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
     Type scalar = lossState.getType();
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     Location loc = module.getLoc();
-    auto update = func::FuncOp::create(builder, loc, "update", builder.getFunctionType({scalar, scalar}, {scalar, scalar, scalar}));
+    auto update = func::FuncOp::create(builder, loc, "update",
+                                       builder.getFunctionType({scalar, scalar}, {scalar, scalar, scalar}));
     update->setAttr(phaseAttributeName, builder.getStringAttr("update"));
     update.setArgAttr(0, "tgpt.name", builder.getStringAttr("learning_rate"));
     update.setArgAttr(1, "tgpt.name", builder.getStringAttr("step"));
@@ -116,12 +121,14 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
     Value count = ReadOp::create(builder, loc, scalar, "token_count");
     SmallVector<Value> gradients, squares;
     for (Trained entry : trained) {
-      Value gradient = ReadOp::create(builder, entry.parameter.getLoc(), entry.gradient.getType(), entry.gradient.getSymName());
+      Value gradient =
+          ReadOp::create(builder, entry.parameter.getLoc(), entry.gradient.getType(), entry.gradient.getSymName());
       gradients.push_back(gradient);
       squares.push_back(SumSquaresOp::create(builder, entry.parameter.getLoc(), scalar, gradient));
     }
     Value normSquared = AddNOp::create(builder, loc, scalar, squares);
-    auto clip = ClipScaleOp::create(builder, loc, scalar, scalar, normSquared, count, builder.getF64FloatAttr(maxGradNorm));
+    auto clip =
+        ClipScaleOp::create(builder, loc, scalar, scalar, normSquared, count, builder.getF64FloatAttr(maxGradNorm));
     for (auto [entry, gradient] : llvm::zip_equal(trained, gradients))
       buildAdamW(builder, entry, gradient, clip.getScale(), update.getArgument(0), update.getArgument(1));
     Value lossSum = ReadOp::create(builder, loc, scalar, "loss_sum");
@@ -140,9 +147,10 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
 
     StringRef moment1 = entry.moment1.getSymName(), moment2 = entry.moment2.getSymName();
     Value oldParameter = read(target), oldMoment1 = read(moment1), oldMoment2 = read(moment2);
-    auto adamw = AdamWOp::create(builder, loc, type, type, type, oldParameter, gradient, oldMoment1, oldMoment2, scale, learningRate,
-                                 step, builder.getF64FloatAttr(beta1), builder.getF64FloatAttr(beta2),
-                                 builder.getF64FloatAttr(epsilon), builder.getF64FloatAttr(isDecayed ? double(weightDecay) : 0.0));
+    auto adamw = AdamWOp::create(builder, loc, type, type, type, oldParameter, gradient, oldMoment1, oldMoment2, scale,
+                                 learningRate, step, builder.getF64FloatAttr(beta1), builder.getF64FloatAttr(beta2),
+                                 builder.getF64FloatAttr(epsilon),
+                                 builder.getF64FloatAttr(isDecayed ? double(weightDecay) : 0.0));
     WriteOp::create(builder, loc, adamw.getNewParameter(), target);
     WriteOp::create(builder, loc, adamw.getNewMoment1(), moment1);
     WriteOp::create(builder, loc, adamw.getNewMoment2(), moment2);

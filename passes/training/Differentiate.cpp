@@ -104,15 +104,17 @@ FailureOr<func::FuncOp> findModel(ModuleOp module) {
       candidates.push_back(function);
   if (candidates.size() == 1)
     return candidates[0];
-  InFlightDiagnostic error = module.emitError() << "expected one function from tokens and labels to loss sum and token count, found "
-                                                << candidates.size();
+  InFlightDiagnostic error = module.emitError()
+                             << "expected one function from tokens and labels to loss sum and token count, found "
+                             << candidates.size();
   for (func::FuncOp candidate : candidates)
     error.attachNote(candidate.getLoc()) << "candidate '@" << candidate.getSymName() << "'";
   return failure();
 }
 
 StateOp declareMetric(OpBuilder &builder, Location loc, StringRef name, Type type) {
-  return StateOp::create(builder, loc, StateRole::Metric, name, cast<RankedTensorType>(type), FlatSymbolRefAttr(), /*transient=*/true);
+  return StateOp::create(builder, loc, StateRole::Metric, name, cast<RankedTensorType>(type), FlatSymbolRefAttr(),
+                         /*transient=*/true);
 }
 
 /// @begin: zero to every state that micro-batches add to.
@@ -187,7 +189,8 @@ struct DifferentiatePass : tgpt::impl::DifferentiateBase<DifferentiatePass> {
         ++numUnusedParameters;
         continue;
       }
-      StateOp::create(builder, parameter.getLoc(), StateRole::Gradient, StringRef((parameter.getSymName() + ".gradient").str()), cast<RankedTensorType>(used->second),
+      StateOp::create(builder, parameter.getLoc(), StateRole::Gradient,
+                      StringRef((parameter.getSymName() + ".gradient").str()), cast<RankedTensorType>(used->second),
                       FlatSymbolRefAttr::get(parameter.getSymNameAttr()), /*transient=*/true);
     }
     declareMetric(builder, model.getLoc(), lossName, lossType);

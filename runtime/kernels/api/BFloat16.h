@@ -21,7 +21,9 @@ struct BFloat16 {
   uint16_t bits = 0;
 };
 
-inline float toFloat(BFloat16 x) { return std::bit_cast<float>(uint32_t(x.bits) << 16); }
+inline float toFloat(BFloat16 x) {
+  return std::bit_cast<float>(uint32_t(x.bits) << 16);
+}
 
 inline BFloat16 toBFloat16(float x) {
   uint32_t bits = std::bit_cast<uint32_t>(x);

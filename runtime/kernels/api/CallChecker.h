@@ -24,8 +24,12 @@ struct Operand {
   bool isOutput = false;
   size_t index = 0;
 };
-constexpr Operand input(size_t index) { return {false, index}; }
-constexpr Operand output(size_t index) { return {true, index}; }
+constexpr Operand input(size_t index) {
+  return {false, index};
+}
+constexpr Operand output(size_t index) {
+  return {true, index};
+}
 
 class CallChecker {
 public:

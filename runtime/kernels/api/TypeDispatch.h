@@ -18,7 +18,9 @@ template <> struct AccumulatorOfImpl<double> { using Type = double; };
 /// `A` of KERNELS.md: f64 for f64, else f32.
 template <typename T> using AccumulatorOf = typename AccumulatorOfImpl<T>::Type;
 
-constexpr DType accumulatorOf(DType compute) { return compute == DType::F64 ? DType::F64 : DType::F32; }
+constexpr DType accumulatorOf(DType compute) {
+  return compute == DType::F64 ? DType::F64 : DType::F32;
+}
 
 /// Calls function(T{}) with T the storage type of a real `dtype`.
 template <typename Function> KernelStatus forRealType(DType dtype, Function &&function) {

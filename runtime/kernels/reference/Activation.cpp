@@ -32,7 +32,9 @@ KernelStatus geluGrad(const KernelCall &call) {
   return {};
 }
 
-static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+static double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
 
 KernelStatus swiglu(const KernelCall &call) {
   for (int64_t i = 0; i < call.inputs[0].elements(); ++i) {

@@ -21,7 +21,9 @@ KernelStatus fill(const KernelCall &call) {
   return {};
 }
 
-KernelStatus copy(const KernelCall &call) { return cast(call); }
+KernelStatus copy(const KernelCall &call) {
+  return cast(call);
+}
 
 KernelStatus accumulate(const KernelCall &call) {
   for (int64_t i = 0; i < call.inputs[0].elements(); ++i)

@@ -50,6 +50,8 @@ static constexpr KernelEntry table[] = {
     {"token_loss", {tokenLoss, checkTokenLoss}},
 };
 
-std::span<const KernelEntry> kernelTable() { return table; }
+std::span<const KernelEntry> kernelTable() {
+  return table;
+}
 
 } // namespace tgpt::runtime::reference
