@@ -44,6 +44,15 @@ void *operator new(std::size_t bytes) {
 void *operator new[](std::size_t bytes) {
   return counted(bytes);
 }
+// std::stable_sort asks this way; the default need not go through the one above.
+void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept {
+  allocations.fetch_add(1);
+  return std::malloc(bytes ? bytes : 1);
+}
+void *operator new[](std::size_t bytes, const std::nothrow_t &) noexcept {
+  allocations.fetch_add(1);
+  return std::malloc(bytes ? bytes : 1);
+}
 void *operator new(std::size_t bytes, std::align_val_t alignment) {
   return countedAligned(bytes, alignment);
 }
