@@ -58,7 +58,7 @@ StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, p
       builder(stage.getContext()) {}
 
 ArrayRef<StringRef> StageLowering::reducedAxesOf(StringRef variable) const {
-  auto found = reducedAxes.find(variable);
+  auto found = reducedAxes.find(parts.storageOf(variable));
   return found == reducedAxes.end() ? ArrayRef<StringRef>() : ArrayRef<StringRef>(found->second);
 }
 
@@ -118,6 +118,10 @@ LogicalResult StageLowering::lowerOp(Operation *op) {
     return lowerWrite(write), success();
   if (auto accumulate = dyn_cast<AccumulateOp>(op))
     return lowerAccumulate(accumulate), success();
+  if (auto pack = dyn_cast<dist::PackOp>(op))
+    return lowerPack(pack), success();
+  if (auto unpack = dyn_cast<dist::UnpackOp>(op))
+    return lowerUnpack(unpack), success();
   if (auto kernel = dyn_cast<KernelOpInterface>(op))
     return lowerKernel(kernel);
   if (isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp>(op))
@@ -162,6 +166,48 @@ void StageLowering::lowerAccumulate(AccumulateOp op) {
   ++counts.separateAccumulations;
   Value input = buffers.find(op.getValue())->value(), output = buffers.ofVariable(op.getSymbol()).value();
   writeKernel(op.getLoc(), "accumulate", input, output, builder.getDictionaryAttr({}), costOf(op));
+}
+
+/// Operands that were not computed in their place are copied there; the rest is cleared.
+void StageLowering::lowerPack(dist::PackOp op) {
+  StageBuffer &flat = flatFor(op);
+  int64_t end = 0;
+  auto clearUpTo = [&](int64_t begin) {
+    if (begin == end)
+      return;
+    auto type = planir::BufferType::get(op.getContext(), {begin - end}, flat.type().getElementType());
+    StageBuffer &gap = buffers.createPart(op.getLoc(), prefix + ".padding", type, flat, end);
+    writeKernel(op.getLoc(), "fill", {}, gap.value(),
+                builder.getDictionaryAttr({builder.getNamedAttr("value", builder.getF64FloatAttr(0.0))}),
+                CostAttr::get(op.getContext(), 0, 0, type.getBytes()));
+  };
+  for (auto [operand, offset] : llvm::zip_equal(op.getInputs(), op.getOffsets())) {
+    clearUpTo(offset);
+    StageBuffer *made = buffers.find(operand);
+    if (made->whole != &flat) {
+      StageBuffer &part = buffers.createPart(op.getLoc(), nameFor(op, 0), made->type(), flat, offset);
+      writeCopy(op.getLoc(), *made, part);
+    }
+    end = offset + cast<RankedTensorType>(operand.getType()).getNumElements();
+  }
+  clearUpTo(flat.type().getBytes() / flat.type().getElementBytes());
+  buffers.bind(op.getOutput(), flat);
+}
+
+/// Results are parts of the operand.
+void StageLowering::lowerUnpack(dist::UnpackOp op) {
+  StageBuffer &flat = *buffers.find(op.getInput());
+  for (auto [i, result, offset] : llvm::enumerate(op.getResults(), op.getOffsets())) {
+    const DeclaredVariable *member = nullptr;
+    for (const DeclaredVariable &variable : parts.variables)
+      if (flat.named() && variable.bucket == flat.named() && variable.offset == offset)
+        member = &variable;
+    std::string name = member ? member->name.str() + ".gathered" : nameFor(op, i);
+    StageBuffer &part = buffers.createPart(
+        op.getLoc(), name, planir::BufferType::of(cast<RankedTensorType>(result.getType())), flat, offset);
+    part.gathered = member;
+    buffers.bind(result, part);
+  }
 }
 
 void StageLowering::writeCopy(Location location, StageBuffer &from, StageBuffer &to) {
@@ -291,6 +337,9 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   StageBuffer *input = buffers.find(op->getOperand(0));
   StageBuffer *output = inPlaceReduction(op);
   bool isAlone = groups.memberCount(axes, stages) == 1;
+  takenByThisKernel.clear();
+  if (!output && !isAlone && (output = variableFor(op, 0)))
+    ++counts.inPlaceVariables;
   if (!output)
     output = isAlone ? input
                      : &buffers.create(op->getLoc(), nameFor(op, 0),
@@ -299,6 +348,8 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   buffers.bind(op->getResult(0), *output);
   if (isAlone)
     return success();
+  if (kind == CollectiveKind::AllGather && !output->variable)
+    output->gathered = input->variable;
   ++counts.collectives;
   StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
   planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group, dim, concat,
@@ -324,11 +375,14 @@ void StageLowering::enterScope(Operation *op) {
   prefix = scope;
   for (Value operand : op->getOperands()) {
     StageBuffer *buffer = buffers.find(operand);
-    if (!buffer || !buffer->variable || !buffer->variable->parameter)
+    const DeclaredVariable *variable = buffer ? buffer->named() : nullptr;
+    if (!variable || variable->role == planir::VariableRole::Metric)
       continue;
-    StringRef name = buffer->variable->name;
-    scope = scopeOf(name).str();
-    bool isParameter = buffer->variable->role == planir::VariableRole::Parameter;
+    StringRef name = variable->name;
+    bool isBucket = !variable->parameter;
+    bool isParameter = !isBucket && variable->role == planir::VariableRole::Parameter;
+    if (!isBucket)
+      scope = scopeOf(name).str();
     prefix = (isParameter ? name.rsplit('.').first : name).str();
     return;
   }
