@@ -44,6 +44,10 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
       return fail("--" + name + " is " + llvm::Twine(value) + ", expected 1 to 1048576");
   if (options.recompute != "none" && options.recompute != "selective" && options.recompute != "full")
     return fail("--recompute is '" + options.recompute + "', expected none, selective or full");
+  if (options.zero < 0 || options.zero > 3)
+    return fail("--zero is " + llvm::Twine(options.zero) + ", expected 0 to 3");
+  if (options.zeroBucketMib < 0 || options.zeroBucketMib > (1 << 20))
+    return fail("--zero-bucket-mib is " + llvm::Twine(options.zeroBucketMib) + ", expected 0 to 1048576");
   if (request.memoryReport != "text" && request.memoryReport != "json" && request.memoryReport != "none")
     return fail("--memory-report is '" + request.memoryReport + "', expected text, json or none");
   if (output.ends_with(".bin") && request.lastPhase != "plan")

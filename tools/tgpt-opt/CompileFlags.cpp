@@ -25,6 +25,14 @@ struct Flags {
                       cl::cat(category)};
   cl::opt<bool> sp{"sp", cl::desc("Sequence parallelism: shard the sequence over tp between tensor-parallel regions"),
                    cl::cat(category)};
+  cl::opt<int64_t> zero{
+      "zero",
+      cl::desc("What dp ranks share out (ZeRO): 1 optimizer states, 2 gradients too, 3 parameters too (default 0)"),
+      cl::value_desc("stage"), cl::init(0), cl::cat(category)};
+  cl::opt<int64_t> zeroBucketMib{"zero-bucket-mib",
+                                 cl::desc("MiB of gradients up to which consecutive layers share a collective; 0: one "
+                                          "layer, as --zero=3 always (default 25)"),
+                                 cl::value_desc("MiB"), cl::init(25), cl::cat(category)};
   cl::opt<int64_t> microBatches{"micro-batches", cl::desc("Micro-batches of a step, for each dp rank (default 1)"),
                                 cl::value_desc("count"), cl::init(1), cl::cat(category)};
   cl::opt<int64_t> microBatchSamples{"micro-batch-samples",
@@ -54,19 +62,33 @@ struct Flags {
   cl::opt<uint64_t> seed{"seed", cl::desc("Seed of the initial weights (default 0)"), cl::value_desc("number"),
                          cl::init(0), cl::cat(category)};
   cl::opt<std::string> compileTo{
-      "compile-to", cl::desc("Stop after a phase: model, training, sharded, partitioned, pipelined or plan (default)"),
+      "compile-to",
+      cl::desc("Stop after a phase: model, training, sharded, partitioned, zero, pipelined or plan (default)"),
       cl::value_desc("phase"), cl::init("plan"), cl::cat(category)};
   cl::opt<std::string> memoryReport{"memory-report",
                                     cl::desc("Memory-cost report of compiled.bin: text (default), json or none"),
                                     cl::value_desc("form"), cl::init("text"), cl::cat(category)};
 
   std::vector<cl::Option *> all() {
-    return {&tp,          &pp,           &dp,
-            &sp,          &microBatches, &microBatchSamples,
-            &dtype,       &recompute,    std::addressof(stages),
-            &maxGradNorm, &beta1,        &beta2,
-            &epsilon,     &weightDecay,  &seed,
-            &compileTo,   &memoryReport};
+    return {&tp,
+            &pp,
+            &dp,
+            &sp,
+            &zero,
+            &zeroBucketMib,
+            &microBatches,
+            &microBatchSamples,
+            &dtype,
+            &recompute,
+            std::addressof(stages),
+            &maxGradNorm,
+            &beta1,
+            &beta2,
+            &epsilon,
+            &weightDecay,
+            &seed,
+            &compileTo,
+            &memoryReport};
   }
 };
 
@@ -88,6 +110,8 @@ std::string givenFlags() {
   append(text, flags->pp);
   append(text, flags->dp);
   append(text, flags->sp);
+  append(text, flags->zero);
+  append(text, flags->zeroBucketMib);
   append(text, flags->microBatches);
   append(text, flags->microBatchSamples);
   append(text, flags->dtype);
@@ -116,6 +140,8 @@ CompileRequest tgpt::readCompileFlags() {
   options.pp = flags->pp;
   options.dp = flags->dp;
   options.sequenceParallel = flags->sp;
+  options.zero = flags->zero;
+  options.zeroBucketMib = flags->zeroBucketMib;
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
   options.dtype = flags->dtype;
