@@ -118,21 +118,19 @@ static LogicalResult verifyPart(BufferOp part) {
   if (!part.getWhole())
     return success();
   auto whole = part.getWhole().getDefiningOp<BufferOp>();
-  int64_t from = *part.getFromByte(), end = from + part.getBuffer().getType().getBytes();
-  InFlightDiagnostic error = part.emitOpError() << "'" << part.getName() << "' ";
   if (!whole || whole.getWhole() || whole.getRegion() != part.getRegion())
-    error << "is part of what is no whole buffer of its region";
-  else if (from < 0 || end > whole.getBuffer().getType().getBytes())
-    error << "ends at byte " << end << " of '" << whole.getName() << "', which has "
-          << whole.getBuffer().getType().getBytes();
-  else if (part.getOffsetBytes().has_value() != whole.getOffsetBytes().has_value() ||
-           (part.getOffsetBytes() && *part.getOffsetBytes() != *whole.getOffsetBytes() + from))
-    error << "does not lie " << from << " bytes behind the beginning of '" << whole.getName() << "'";
-  else {
-    error.abandon();
+    return part.emitOpError() << "'" << part.getName() << "' is part of what is no whole buffer of its region";
+  int64_t from = *part.getFromByte(), end = from + part.getBuffer().getType().getBytes();
+  int64_t bytes = whole.getBuffer().getType().getBytes();
+  if (from < 0 || end > bytes)
+    return part.emitOpError() << "'" << part.getName() << "' ends at byte " << end << " of '" << whole.getName()
+                              << "', which has " << bytes;
+  bool hasPlace = part.getOffsetBytes().has_value();
+  if (hasPlace == whole.getOffsetBytes().has_value() &&
+      (!hasPlace || *part.getOffsetBytes() == *whole.getOffsetBytes() + from))
     return success();
-  }
-  return error;
+  return part.emitOpError() << "'" << part.getName() << "' does not lie " << from << " bytes behind the beginning of '"
+                            << whole.getName() << "'";
 }
 
 LogicalResult BufferOp::verify() {

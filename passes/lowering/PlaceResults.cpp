@@ -98,30 +98,6 @@ StageBuffer *StageLowering::deadOperandFor(KernelOpInterface op, unsigned i) {
   return isFree && isOperandOnce(op, buffer) && !isTaken(buffer) ? buffer : nullptr;
 }
 
-/// The part of a flat buffer that the result is packed into, when that is all that
-/// happens to it.
-StageBuffer *StageLowering::partFor(Operation *op, unsigned i) {
-  Value result = op->getResult(i);
-  auto pack = dyn_cast_or_null<dist::PackOp>(flow.factsOf(result).onlyUser);
-  if (!pack || pack->getBlock() != op->getBlock())
-    return nullptr;
-  StageBuffer &flat = flatFor(pack);
-  auto operand = llvm::find(pack.getInputs(), result);
-  int64_t offset = pack.getOffsets()[operand - pack.getInputs().begin()];
-  return &buffers.createPart(op->getLoc(), nameFor(op, i),
-                             planir::BufferType::of(cast<RankedTensorType>(result.getType())), flat, offset);
-}
-
-/// The buffer of a pack's result, made for the first of its operands.
-StageBuffer &StageLowering::flatFor(dist::PackOp pack) {
-  StageBuffer *&flat = flatOfPack[pack];
-  if (!flat)
-    flat = &buffers.create(pack.getLoc(), prefix + ".pack",
-                           planir::BufferType::of(cast<RankedTensorType>(pack.getOutput().getType())),
-                           planir::MemoryKind::Scratch);
-  return *flat;
-}
-
 /// The operand of an all_reduce, when this is its last use. A transient state that
 /// nobody reads again counts as dead, so gradients are summed where they are.
 StageBuffer *StageLowering::inPlaceReduction(Operation *op) {

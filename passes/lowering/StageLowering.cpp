@@ -168,48 +168,6 @@ void StageLowering::lowerAccumulate(AccumulateOp op) {
   writeKernel(op.getLoc(), "accumulate", input, output, builder.getDictionaryAttr({}), costOf(op));
 }
 
-/// Operands that were not computed in their place are copied there; the rest is cleared.
-void StageLowering::lowerPack(dist::PackOp op) {
-  StageBuffer &flat = flatFor(op);
-  int64_t end = 0;
-  auto clearUpTo = [&](int64_t begin) {
-    if (begin == end)
-      return;
-    auto type = planir::BufferType::get(op.getContext(), {begin - end}, flat.type().getElementType());
-    StageBuffer &gap = buffers.createPart(op.getLoc(), prefix + ".padding", type, flat, end);
-    writeKernel(op.getLoc(), "fill", {}, gap.value(),
-                builder.getDictionaryAttr({builder.getNamedAttr("value", builder.getF64FloatAttr(0.0))}),
-                CostAttr::get(op.getContext(), 0, 0, type.getBytes()));
-  };
-  for (auto [operand, offset] : llvm::zip_equal(op.getInputs(), op.getOffsets())) {
-    clearUpTo(offset);
-    StageBuffer *made = buffers.find(operand);
-    if (made->whole != &flat) {
-      StageBuffer &part = buffers.createPart(op.getLoc(), nameFor(op, 0), made->type(), flat, offset);
-      writeCopy(op.getLoc(), *made, part);
-    }
-    end = offset + cast<RankedTensorType>(operand.getType()).getNumElements();
-  }
-  clearUpTo(flat.type().getBytes() / flat.type().getElementBytes());
-  buffers.bind(op.getOutput(), flat);
-}
-
-/// Results are parts of the operand.
-void StageLowering::lowerUnpack(dist::UnpackOp op) {
-  StageBuffer &flat = *buffers.find(op.getInput());
-  for (auto [i, result, offset] : llvm::enumerate(op.getResults(), op.getOffsets())) {
-    const DeclaredVariable *member = nullptr;
-    for (const DeclaredVariable &variable : parts.variables)
-      if (flat.named() && variable.bucket == flat.named() && variable.offset == offset)
-        member = &variable;
-    std::string name = member ? member->name.str() + ".gathered" : nameFor(op, i);
-    StageBuffer &part = buffers.createPart(
-        op.getLoc(), name, planir::BufferType::of(cast<RankedTensorType>(result.getType())), flat, offset);
-    part.gathered = member;
-    buffers.bind(result, part);
-  }
-}
-
 void StageLowering::writeCopy(Location location, StageBuffer &from, StageBuffer &to) {
   ++counts.copies;
   int64_t bytes = from.type().getBytes();

@@ -126,7 +126,7 @@ static std::string nameOf(const Chunk &chunk, llvm::StringSet<> &taken) {
   ParameterOp first = chunk.members.front().parameter, last = chunk.members.back().parameter;
   std::string name = scopeOf(first.getSymName()).str();
   if (scopeOf(last.getSymName()) != name)
-    name += "-" + scopeOf(last.getSymName()).str();
+    name += "_to_" + scopeOf(last.getSymName()).str();
   name += first.getNoDecay() ? ".undecayed" : ".decayed";
   std::string unique = name;
   for (int64_t number = 1; !taken.insert(unique).second; ++number)
