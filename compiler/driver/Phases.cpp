@@ -31,8 +31,9 @@ static std::string modelPipeline(const CompileOptions &options) {
 
 static std::string trainingPipeline(const CompileOptions &options) {
   return "tgpt-differentiate,tgpt-choose-recompute{mode=" + options.recompute +
-         "},tgpt-recompute,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) + " beta1=" + exact(options.beta1) +
-         " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) + " weight-decay=" + exact(options.weightDecay) + "}";
+         "},tgpt-recompute,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) +
+         " beta1=" + exact(options.beta1) + " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) +
+         " weight-decay=" + exact(options.weightDecay) + "}";
 }
 
 static std::string shardingPipeline(const CompileOptions &options) {
