@@ -12,11 +12,27 @@ add_definitions(${LLVM_DEFINITIONS})
 add_library(tgpt_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
 target_precompile_headers(tgpt_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Pch.h)
 
-# tgpt_tablegen(file.td PREFIX generator-flag ...): writes build/<dir>/<PREFIX>.<suffix>.
-function(tgpt_tablegen td output)
-  set(LLVM_TARGET_DEFINITIONS ${td})
-  mlir_tablegen(${output} ${ARGN} -I${CMAKE_SOURCE_DIR})
-  set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
+# tgpt_dialect_tablegen(Name ENUMS Name.td [TYPES]): what <Name>Ops.td declares, as <Name>{Dialect,Enums,Attrs,Types,Ops}
+# .{h,cpp}.inc. The target is <name>_dialect_gen. ENUMS is the file whose enums are the dialect's own: a generator
+# takes those of included dialects as well.
+function(tgpt_dialect_tablegen name)
+  cmake_parse_arguments(ARG "TYPES" "ENUMS" "" ${ARGN})
+  string(TOLOWER ${name} lower)
+  set(LLVM_TARGET_DEFINITIONS ${ARG_ENUMS})
+  mlir_tablegen(${name}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${name}Enums.cpp.inc -gen-enum-defs)
+  set(LLVM_TARGET_DEFINITIONS ${name}Ops.td)
+  mlir_tablegen(${name}Dialect.h.inc -gen-dialect-decls -dialect=${lower})
+  mlir_tablegen(${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${lower})
+  mlir_tablegen(${name}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${lower})
+  mlir_tablegen(${name}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${lower})
+  if(ARG_TYPES)
+    mlir_tablegen(${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${lower})
+    mlir_tablegen(${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${lower})
+  endif()
+  mlir_tablegen(${name}Ops.h.inc -gen-op-decls -dialect=${lower})
+  mlir_tablegen(${name}Ops.cpp.inc -gen-op-defs -dialect=${lower})
+  add_public_tablegen_target(${lower}_dialect_gen)
 endfunction()
 
 # tgpt_mlir_library(name file.cpp ... DEPENDS lib ... GENERATED target ...): a library over MLIR.
