@@ -67,9 +67,6 @@ std::string memoryReportText(const MemoryReport &report);
 /// One JSON object, all sizes in bytes, ending in a newline.
 std::string memoryReportJson(const MemoryReport &report);
 
-/// "512 B", "1.5 KiB", "1.21 GiB".
-std::string bytesText(int64_t bytes);
-
 } // namespace tgpt
 
 #endif // TGPT_COMPILER_REPORT_MEMORYREPORT_H

@@ -82,11 +82,10 @@ ReshardOp reducedForOneUser(OpOperand &operand) {
   return reduces ? reshard : ReshardOp();
 }
 
-/// True for a sum of any number of equal-typed values (the op says it is linear in
-/// all of them together).
+/// True for a sum of equal-typed values (the op says it is linear in all of them together).
 bool isSumOfEqualTypes(Operation *op) {
   auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!sharded || !op->hasTrait<OpTrait::VariadicOperands>() || op->getNumResults() != 1 || op->getNumOperands() < 2)
+  if (!sharded || op->getNumResults() != 1 || op->getNumOperands() < 2)
     return false;
   if (op->hasAttr("operandSegmentSizes") || op->getNumRegions() != 0)
     return false;
@@ -102,8 +101,8 @@ struct SumBeforeReshard : OpInterfaceRewritePattern<ShardingRuleOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(ShardingRuleOpInterface op, PatternRewriter &rewriter) const override {
-    if (!isSumOfEqualTypes(op))
-      return rewriter.notifyMatchFailure(op, "not a sum of equal types");
+    if (!op->hasTrait<OpTrait::VariadicOperands>() || !isSumOfEqualTypes(op))
+      return rewriter.notifyMatchFailure(op, "not a sum of any number of equal types");
     llvm::MapVector<Type, SmallVector<ReshardOp>> groups;
     for (OpOperand &operand : op->getOpOperands())
       if (ReshardOp reshard = reducedForOneUser(operand))
@@ -149,8 +148,42 @@ struct SumBeforeReshard : OpInterfaceRewritePattern<ShardingRuleOpInterface> {
   }
 };
 
+/// sum(sum(z, reshard(x)), reshard(y)) -> sum(z, reshard(sum(x, y))) for x and y of one
+/// partial layout and an op that adds two: gradients arrive one by one, and the first of
+/// them (that of the residual) is whole.
+struct NestedSumBeforeReshard : OpInterfaceRewritePattern<ShardingRuleOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(ShardingRuleOpInterface op, PatternRewriter &rewriter) const override {
+    if (op->getNumOperands() != 2 || !isSumOfEqualTypes(op))
+      return rewriter.notifyMatchFailure(op, "not a sum of two equal types");
+    for (unsigned outer : {0u, 1u}) {
+      ReshardOp last = reducedForOneUser(op->getOpOperand(outer));
+      Operation *inner = op->getOperand(1 - outer).getDefiningOp();
+      if (!last || !inner || inner->getName() != op->getName() || !inner->hasOneUse() || !isSumOfEqualTypes(inner))
+        continue;
+      for (unsigned i : {0u, 1u})
+        if (ReshardOp first = reducedForOneUser(inner->getOpOperand(i));
+            first && first.getInput().getType() == last.getInput().getType()) {
+          join(op, inner, inner->getOperand(1 - i), first, last, rewriter);
+          return success();
+        }
+    }
+    return rewriter.notifyMatchFailure(op, "no two addends are sums of one partial layout");
+  }
+
+  static void join(Operation *op, Operation *inner, Value rest, ReshardOp first, ReshardOp last,
+                   PatternRewriter &rewriter) {
+    Value total = SumBeforeReshard::reshardSum(op, first.getInput().getType(), {first, last}, rewriter);
+    rewriter.modifyOpInPlace(op, [&] { op->setOperands({rest, total}); });
+    rewriter.eraseOp(inner);
+    rewriter.eraseOp(first);
+    rewriter.eraseOp(last);
+  }
+};
+
 } // namespace
 
 void ReshardOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<MergeReshards, SumBeforeReshard>(context);
+  patterns.add<MergeReshards, SumBeforeReshard, NestedSumBeforeReshard>(context);
 }

@@ -58,3 +58,35 @@ func.func @shared_addend_stays(%a: tensor<f32, #dist.layout<[], partial = [tp]>>
   %2 = tgpt.add_n %0, %1 : (tensor<f32, #dist.layout<[]>>, tensor<f32, #dist.layout<[]>>) -> tensor<f32, #dist.layout<[]>>
   return %0, %2 : tensor<f32, #dist.layout<[]>>, tensor<f32, #dist.layout<[]>>
 }
+
+// Gradients of one value arrive one by one, that of the residual first: still one reduction.
+// CHECK-LABEL: @one_by_one(
+// CHECK-SAME: %[[W:.+]]: tensor<{{.*}}, %[[A:.+]]: tensor<{{.*}}, %[[B:.+]]: tensor<{{.*}}, %[[C:.+]]: tensor
+// CHECK-NEXT: %[[AB:.+]] = tgpt.add %[[A]], %[[B]]
+// CHECK-NEXT: %[[ABC:.+]] = tgpt.add %[[AB]], %[[C]]
+// CHECK-NEXT: %[[SUM:.+]] = dist.reshard %[[ABC]]
+// CHECK-NEXT: %[[ALL:.+]] = tgpt.add %[[W]], %[[SUM]]
+// CHECK-NEXT: return %[[ALL]]
+!whole = tensor<4xf32, #dist.layout<[-]>>
+!addend = tensor<4xf32, #dist.layout<[-], partial = [tp]>>
+func.func @one_by_one(%w: !whole, %a: !addend, %b: !addend, %c: !addend) -> !whole {
+  %0 = dist.reshard %a : !addend to !whole
+  %1 = tgpt.add %w, %0 : (!whole, !whole) -> !whole
+  %2 = dist.reshard %b : !addend to !whole
+  %3 = tgpt.add %2, %1 : (!whole, !whole) -> !whole
+  %4 = dist.reshard %c : !addend to !whole
+  %5 = tgpt.add %3, %4 : (!whole, !whole) -> !whole
+  return %5 : !whole
+}
+
+// Not joined: the inner sum has another reader.
+// CHECK-LABEL: @shared_sum_stays(
+// CHECK-COUNT-2: dist.reshard
+// CHECK: return
+func.func @shared_sum_stays(%w: !whole, %a: !addend, %b: !addend) -> (!whole, !whole) {
+  %0 = dist.reshard %a : !addend to !whole
+  %1 = tgpt.add %w, %0 : (!whole, !whole) -> !whole
+  %2 = dist.reshard %b : !addend to !whole
+  %3 = tgpt.add %1, %2 : (!whole, !whole) -> !whole
+  return %1, %3 : !whole, !whole
+}

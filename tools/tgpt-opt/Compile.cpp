@@ -8,6 +8,7 @@
 #include "Compile.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/emit/PlanEmitter.h"
+#include "compiler/report/CommunicationReport.h"
 #include "compiler/report/MemoryReport.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
@@ -44,8 +45,10 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
       return fail("--" + name + " is " + llvm::Twine(value) + ", expected 1 to 1048576");
   if (options.recompute != "none" && options.recompute != "selective" && options.recompute != "full")
     return fail("--recompute is '" + options.recompute + "', expected none, selective or full");
-  if (request.memoryReport != "text" && request.memoryReport != "json" && request.memoryReport != "none")
-    return fail("--memory-report is '" + request.memoryReport + "', expected text, json or none");
+  for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", request.memoryReport},
+                            {"communication-report", request.communicationReport}})
+    if (form != "text" && form != "json" && form != "none")
+      return fail("--" + name + " is '" + form + "', expected text, json or none");
   if (output.ends_with(".bin") && request.lastPhase != "plan")
     return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output +
                 "' is a compiled plan; use .mlir or .mlirbc");
@@ -108,6 +111,10 @@ static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, S
     llvm::outs() << memoryReportText(memoryReportOf(*plan));
   if (request.memoryReport == "json")
     llvm::outs() << memoryReportJson(memoryReportOf(*plan));
+  if (request.communicationReport == "text")
+    llvm::outs() << communicationReportText(communicationReportOf(*plan));
+  if (request.communicationReport == "json")
+    llvm::outs() << communicationReportJson(communicationReportOf(*plan));
   return success();
 }
 

@@ -64,16 +64,10 @@ struct Flags {
   cl::opt<std::string> memoryReport{"memory-report",
                                     cl::desc("Memory-cost report of compiled.bin: text (default), json or none"),
                                     cl::value_desc("form"), cl::init("text"), cl::cat(category)};
-
-  std::vector<cl::Option *> all() {
-    return {&tp,          &pp,           &dp,
-            &sp,          &microBatches, &microBatchSamples,
-            &dtype,       &recompute,    std::addressof(stages),
-            &maxGradNorm, &beta1,        &beta2,
-            &epsilon,     &weightDecay,  &labelSmoothing,
-            &zLoss,       &seed,         &compileTo,
-            &memoryReport};
-  }
+  cl::opt<std::string> communicationReport{
+      "communication-report",
+      cl::desc("Report of what the ranks of compiled.bin exchange: text, json or none (default)"),
+      cl::value_desc("form"), cl::init("none"), cl::cat(category)};
 };
 
 llvm::ManagedStatic<Flags> flags;
@@ -90,22 +84,10 @@ template <typename T> void append(std::string &text, const cl::opt<T> &flag) {
 /// The flags that change the plan, as given.
 std::string givenFlags() {
   std::string text;
-  append(text, flags->tp);
-  append(text, flags->pp);
-  append(text, flags->dp);
-  append(text, flags->sp);
-  append(text, flags->microBatches);
-  append(text, flags->microBatchSamples);
-  append(text, flags->dtype);
-  append(text, flags->recompute);
-  append(text, flags->maxGradNorm);
-  append(text, flags->beta1);
-  append(text, flags->beta2);
-  append(text, flags->epsilon);
-  append(text, flags->weightDecay);
-  append(text, flags->labelSmoothing);
-  append(text, flags->zLoss);
-  append(text, flags->seed);
+  auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
+  appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->microBatches, flags->microBatchSamples, flags->dtype,
+            flags->recompute, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
+            flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -139,8 +121,9 @@ CompileRequest tgpt::readCompileFlags() {
   options.seed = flags->seed;
   request.lastPhase = flags->compileTo;
   request.memoryReport = flags->memoryReport;
+  request.communicationReport = flags->communicationReport;
   request.flags = givenFlags();
-  for (cl::Option *flag : flags->all())
-    request.isRequested |= flag->getNumOccurrences() > 0;
+  for (const auto &[name, option] : cl::getRegisteredOptions())
+    request.isRequested |= llvm::is_contained(option->Categories, &flags->category) && option->getNumOccurrences() > 0;
   return request;
 }

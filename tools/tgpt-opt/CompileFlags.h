@@ -17,8 +17,9 @@ struct CompileRequest {
   CompileOptions options;
   std::string lastPhase = "plan";
   bool isRequested = false; ///< some compile flag was given
-  std::string memoryReport; ///< "text", "json" or "none"
-  std::string flags;        ///< the compile flags as given, for the plan's header
+  std::string memoryReport;        ///< "text", "json" or "none"
+  std::string communicationReport; ///< "text", "json" or "none"
+  std::string flags;               ///< the compile flags as given, for the plan's header
 };
 
 /// Makes the flags known to the command-line parser. Call before parsing.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/report/MemoryReport.h"
+#include "compiler/report/TextTable.h"
 
 #include <gtest/gtest.h>
 

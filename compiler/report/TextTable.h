@@ -1,0 +1,24 @@
+//===- TextTable.h - numbers as people read them ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_COMPILER_REPORT_TEXTTABLE_H
+#define TGPT_COMPILER_REPORT_TEXTTABLE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tgpt {
+
+/// "512 B", "1.50 KiB", "1.21 GiB".
+std::string bytesText(int64_t bytes);
+
+/// Columns as wide as their widest cell, all to the right; a line a row.
+std::string alignedTable(const std::vector<std::vector<std::string>> &rows);
+
+} // namespace tgpt
+
+#endif // TGPT_COMPILER_REPORT_TEXTTABLE_H
