@@ -32,7 +32,7 @@ import re
 import subprocess
 import sys
 
-DECLARATION = re.compile(r"(tgpt\.(parameter|state)|dist\.(mesh|schedule)|plan\.\w+|module|func\.func)\b")
+DECLARATION = re.compile(r"(tgpt\.(parameter|state|bucket)|dist\.(mesh|schedule)|plan\.\w+|module|func\.func)\b")
 MESH = "dist.mesh @mesh (dp = 2, pp = 2, tp = 2)"
 SYNTAX_ONLY = ["--mlir-very-unsafe-disable-verifier-on-parsing", "--verify-each=0", "--mlir-print-op-generic"]
 

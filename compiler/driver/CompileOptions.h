@@ -19,6 +19,8 @@ struct CompileOptions {
   int64_t pp = 1; ///< pipeline stages
   int64_t tp = 1; ///< tensor-parallel ranks
   bool sequenceParallel = false;
+  int64_t zero = 0;               ///< what dp ranks share out: 1 optimizer states, 2 gradients too, 3 parameters too
+  int64_t zeroBucketMib = 25;     ///< MiB of gradients up to which layers share a bucket; stage 3 has a bucket a layer
   int64_t microBatchSamples = 1;  ///< samples of one micro-batch of one dp rank
   int64_t microBatches = 1;       ///< micro-batches of a step and dp rank
   std::string dtype = "f32";      ///< compute dtype: f64, f32 or bf16

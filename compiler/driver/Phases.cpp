@@ -47,22 +47,39 @@ static std::string shardingPipeline(const CompileOptions &options) {
   return pipeline + ",dist-propagate,canonicalize";
 }
 
+static std::string chooseStages(const CompileOptions &options) {
+  return options.stages.empty() ? "dist-choose-stages" : "dist-choose-stages{stages=" + joined(options.stages) + "}";
+}
+
+// Buckets end where stages do, so the cut is decided first; the pipelined phase keeps it.
+static std::string zeroPipeline(const CompileOptions &options) {
+  int64_t bucketMib = options.zero == 3 ? 0 : options.zeroBucketMib;
+  std::string pipeline =
+      chooseStages(options) + ",zero-form-buckets{bucket-mib=" + std::to_string(bucketMib) + "},zero-shard-optimizer";
+  if (options.zero >= 2)
+    pipeline += ",zero-shard-gradients";
+  if (options.zero >= 3)
+    pipeline += ",zero-shard-parameters";
+  return pipeline;
+}
+
 static std::string pipelinePipeline(const CompileOptions &options) {
-  std::string choose = "dist-choose-stages";
-  if (!options.stages.empty())
-    choose += "{stages=" + joined(options.stages) + "}";
-  return choose + ",dist-split-stages,dist-schedule-1f1b{micro-batches=" + std::to_string(options.microBatches) + "}";
+  return chooseStages(options) +
+         ",dist-split-stages,dist-schedule-1f1b{micro-batches=" + std::to_string(options.microBatches) + "}";
 }
 
 std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
-  return {
+  std::vector<Phase> phases = {
       {"model", "static shapes, layers written out", modelPipeline(options)},
       {"training", "forward, backward and update, on one device", trainingPipeline(options)},
       {"sharded", "a layout in every type", shardingPipeline(options)},
       {"partitioned", "the program of one rank, with collectives", "dist-partition,dist-verify-partitioned"},
-      {"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)},
-      {"plan", "kernel calls on buffers at planned offsets", "plan-lower,plan-assign-memory"},
   };
+  if (options.zero > 0 && options.dp > 1)
+    phases.push_back({"zero", "buckets, of which each dp rank keeps a piece", zeroPipeline(options)});
+  phases.push_back({"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)});
+  phases.push_back({"plan", "kernel calls on buffers at planned offsets", "plan-lower,plan-assign-memory"});
+  return phases;
 }
 
 std::string tgpt::pipelineUpTo(const std::vector<Phase> &phases, const std::string &last) {

@@ -21,8 +21,8 @@ struct Phase {
   std::string pipeline; ///< "pass{option=value},pass,..."
 };
 
-/// All phases for these options, in order: model, training, sharded, partitioned,
-/// pipelined, plan.
+/// All phases for these options, in order: model, training, sharded, partitioned, zero
+/// (where asked for and there are dp ranks to share with), pipelined, plan.
 std::vector<Phase> phasesOf(const CompileOptions &options);
 
 /// The phases up to and including `last`, as one textual pipeline of module passes.

@@ -157,6 +157,11 @@ void StageEmitter::emitVariable(planir::VariableOp variable) {
     kept->add_partial_axes(axis.str());
   emitInitializer(variable.getInit(), *kept->mutable_initializer());
   kept->set_owner(variable.getOwner());
+  if (!variable.getFlatAt())
+    return;
+  kept->mutable_flat()->set_first_element(*variable.getFlatAt());
+  for (StringRef axis : variable.getFlatAxes()->getAsValueRange<StringAttr>())
+    kept->mutable_flat()->add_axes(axis.str());
 }
 
 void StageEmitter::emitMessages(planir::MessagesOp messages) {

@@ -13,6 +13,7 @@
 #include "compiler/report/MemoryReport.h"
 #include "runtime/plan/BufferExtent.h"
 #include <algorithm>
+#include <set>
 
 using namespace tgpt;
 
@@ -39,18 +40,28 @@ static CategoryMemory *categoryOf(plan::Region::Kind kind, StageMemoryReport &re
 static StateLedger ledgerOf(const plan::StageProgram &stage) {
   StateLedger ledger;
   int64_t master = 0, moment1 = 0, moment2 = 0;
+  std::set<uint32_t> seen; // flat variables share a buffer
   for (const plan::Variable &variable : stage.variables()) {
     const plan::Buffer &buffer = stage.buffers(static_cast<int>(variable.buffer()));
     int64_t bytes = runtime::elementBytes(buffer.dtype());
+    int64_t elements =
+        seen.insert(variable.buffer()).second
+            ? runtime::tensorBytes(buffer.dtype(), buffer.shape()).value_or(0) / std::max<int64_t>(bytes, 1)
+            : 0;
     switch (variable.role()) {
     case plan::Variable::PARAMETER:
       ledger.parameterBytes = bytes;
-      ledger.parameters +=
-          runtime::tensorBytes(buffer.dtype(), buffer.shape()).value_or(0) / std::max<int64_t>(bytes, 1);
+      ledger.parameters += elements;
       break;
-    case plan::Variable::GRADIENT: ledger.gradientBytes = bytes; break;
+    case plan::Variable::GRADIENT:
+      ledger.gradientBytes = bytes;
+      ledger.gradients += elements;
+      break;
     case plan::Variable::MASTER: master = bytes; break;
-    case plan::Variable::MOMENT1: moment1 = bytes; break;
+    case plan::Variable::MOMENT1:
+      moment1 = bytes;
+      ledger.optimizer += elements;
+      break;
     case plan::Variable::MOMENT2: moment2 = bytes; break;
     default: break;
     }

@@ -26,13 +26,14 @@ struct CategoryMemory {
 };
 
 /// The closed formula for weights, gradients and optimizer state: so many bytes per
-/// parameter that the rank holds. It knows no alignment and no metrics.
+/// element that the rank holds; under ZeRO it holds a piece of some of them, padding
+/// included. It knows no alignment and no metrics.
 struct StateLedger {
-  int64_t parameters = 0;                                            ///< elements held by the rank
+  int64_t parameters = 0, gradients = 0, optimizer = 0;              ///< elements held by the rank
   int64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0; ///< per element
 
   bool operator==(const StateLedger &) const = default;
-  int64_t bytes() const { return parameters * (parameterBytes + gradientBytes + optimizerBytes); }
+  int64_t bytes() const { return parameters * parameterBytes + gradients * gradientBytes + optimizer * optimizerBytes; }
 };
 
 /// Memory of each rank of one pipeline stage.

@@ -21,17 +21,25 @@ static std::string fixed(double value, int digits) {
   return text;
 }
 
+/// "2N + 4N + 12N with N = 1234", or under ZeRO "2 x 1234 + 4 x 1234 + 12 x 617".
+static std::string formulaText(const StateLedger &ledger) {
+  auto text = [](int64_t number) { return std::to_string(number); };
+  if (ledger.parameters == ledger.gradients && ledger.parameters == ledger.optimizer)
+    return text(ledger.parameterBytes) + "N + " + text(ledger.gradientBytes) + "N + " + text(ledger.optimizerBytes) +
+           "N with N = " + text(ledger.parameters);
+  return text(ledger.parameterBytes) + " x " + text(ledger.parameters) + " + " + text(ledger.gradientBytes) + " x " +
+         text(ledger.gradients) + " + " + text(ledger.optimizerBytes) + " x " + text(ledger.optimizer);
+}
+
 /// "stages 1-14: 2N + 4N + 12N with N = 1234 is 21.7 KiB, planned 21.8 KiB (128 B more: metrics and alignment)".
 static std::string ledgerText(const StageMemoryReport &first, const StageMemoryReport &last) {
   const StateLedger &ledger = first.ledger;
-  auto term = [](int64_t bytes) { return std::to_string(bytes) + "N"; };
   std::string stages = first.stage == last.stage
                            ? "stage " + std::to_string(first.stage)
                            : "stages " + std::to_string(first.stage) + "-" + std::to_string(last.stage);
-  return "  " + stages + ": " + term(ledger.parameterBytes) + " + " + term(ledger.gradientBytes) + " + " +
-         term(ledger.optimizerBytes) + " with N = " + std::to_string(ledger.parameters) + " is " +
-         bytesText(ledger.bytes()) + ", planned " + bytesText(first.stateBytes()) + " (" +
-         std::to_string(first.stateBytes() - ledger.bytes()) + " B more: metrics and alignment)\n";
+  return "  " + stages + ": " + formulaText(ledger) + " is " + bytesText(ledger.bytes()) + ", planned " +
+         bytesText(first.stateBytes()) + " (" + std::to_string(first.stateBytes() - ledger.bytes()) +
+         " B more: metrics and alignment)\n";
 }
 
 /// One line for each run of stages with equal ledgers.

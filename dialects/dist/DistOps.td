@@ -171,6 +171,57 @@ def Dist_SliceOp : Dist_CollectiveOp<"slice",
 }
 
 //===----------------------------------------------------------------------===//
+// Flat tensors: many local tensors in one, so that one collective moves them all.
+//===----------------------------------------------------------------------===//
+
+def Dist_PackOp : Dist_Op<"pack", [Pure]> {
+  let summary = "lay local tensors side by side in a flat one";
+  let description = [{
+    The local elements of each operand, row-major, fill the last dim of the result from
+    the element that `at` gives; what lies between is zero. Where the operands are
+    sharded the result has a first dim with an entry for each shard. The plan computes
+    the operands where they are to lie.
+
+    ```mlir
+    // args: %0: tensor<2x8xf32, #dist.layout<[tp, -], partial = [dp], of = [4, 8]>>, %1: tensor<8x2xf32, #dist.layout<[-, tp], partial = [dp], of = [8, 4]>>
+    %2 = dist.pack %0, %1 at [0, 16] : tensor<2x8xf32, #dist.layout<[tp, -], partial = [dp], of = [4, 8]>>, tensor<8x2xf32, #dist.layout<[-, tp], partial = [dp], of = [8, 4]>> to tensor<1x32xf32, #dist.layout<[tp, -], partial = [dp], of = [2, 32]>>
+    ```
+
+    Constraints:
+    - C1: types are local and of one element type.
+    - C2: there is an offset for each operand; operands do not overlap and end within the last dim.
+    - C3: the dims before the last are one, sharded by the axes that shard every operand, or none where they are whole.
+    - C4: all are partial over the same axes.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, DenseI64ArrayAttr:$offsets);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$inputs `at` $offsets attr-dict `:` type($inputs) `to` type($output)";
+  let hasVerifier = 1;
+}
+
+def Dist_UnpackOp : Dist_Op<"unpack", [Pure]> {
+  let summary = "the local tensors that lie side by side in a flat one";
+  let description = [{
+    The inverse of `dist.pack`. The plan moves nothing: the results are parts of the operand.
+
+    ```mlir
+    // args: %0: tensor<1x32xf32, #dist.layout<[tp, -], of = [2, 32]>>
+    %1, %2 = dist.unpack %0 at [0, 16] : tensor<1x32xf32, #dist.layout<[tp, -], of = [2, 32]>> to tensor<2x8xf32, #dist.layout<[tp, -], of = [4, 8]>>, tensor<8x2xf32, #dist.layout<[-, tp], of = [8, 4]>>
+    ```
+
+    Constraints:
+    - C1: types are local and of one element type.
+    - C2: there is an offset for each result; results do not overlap and end within the last dim.
+    - C3: the dims before the last are one, sharded by the axes that shard every result, or none where they are whole.
+    - C4: all are partial over the same axes.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, DenseI64ArrayAttr:$offsets);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$input `at` $offsets attr-dict `:` type($input) `to` type($outputs)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Pipeline: after `dist-split-stages`.
 //===----------------------------------------------------------------------===//
 

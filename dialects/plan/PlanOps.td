@@ -167,19 +167,29 @@ def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::tgpt::planir::StageOp">,
   let summary = "name bytes of a region";
   let description = [{
     The name is for people. Buffers of one region may share bytes when they are never
-    live at once.
+    live at once. A part of another buffer always lies within it, from the byte that
+    `from` gives.
 
     ```mlir
     %x = plan.buffer "layers.0.attn.q.linear" in activations at 1024 : !plan.buffer<4x64x64xf32>
+    %b = plan.buffer "zero.layers.0.gradient" in gradients at 0 : !plan.buffer<64xf32>
+    %g = plan.buffer "layers.0.attn.q.weight.gradient" in gradients at 128 part of %b from 128 : !plan.buffer<4x8xf32> of !plan.buffer<64xf32>
     ```
 
     Constraints:
     - C1: the stage has a region of this kind.
     - C2: the offset is a multiple of the element size, and the buffer ends within a slot of its region.
+    - C3: a part ends within a buffer of its own region that is no part itself; offsets, where there are any, agree.
   }];
-  let arguments = (ins StrAttr:$name, Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$region, OptionalAttr<I64Attr>:$offset_bytes);
+  let arguments = (ins StrAttr:$name, Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$region, OptionalAttr<I64Attr>:$offset_bytes,
+                       Optional<Plan_BufferType>:$whole, OptionalAttr<I64Attr>:$from_byte);
   let results = (outs Plan_BufferType:$buffer);
-  let assemblyFormat = "$name `in` `` $region (`at` custom<Count>($offset_bytes)^)? attr-dict `:` type($buffer)";
+  let builders = [
+    OpBuilder<(ins "BufferType":$type, "::llvm::StringRef":$name, "MemoryKind":$region), [{
+      build($_builder, $_state, type, name, region, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::IntegerAttr());
+    }]>];
+  let assemblyFormat = [{$name `in` `` $region (`at` custom<Count>($offset_bytes)^)? (`part` `of` $whole^ `from` custom<Count>($from_byte))?
+    attr-dict `:` type($buffer) (`of` type($whole)^)?}];
   let hasVerifier = 1;
 }
 
@@ -190,18 +200,28 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::tgpt::planir::StageOp">]
     axes ranks hold addends of it at the end of a step. A weight tied across stages
     has one `owner`.
 
+    With `flat at i over axes` the elements of that shard lie in a flat tensor from
+    element `i`, and the buffer is this rank's piece of the flat tensor, cut evenly over
+    the axes; other variables have other elements of it.
+
     ```mlir
     plan.variable parameter "embed.weight" of "embed.weight" in %w layout <[tp, -], of = [256, 64]> init <value = 0.000000e+00 : f64, stddev = 2.000000e-02 : f64, key = "embed.weight"> owner : !plan.buffer<128x64xf32>
+    ```
+
+    ```mlir
+    plan.variable moment1 "embed.weight.moment1" of "embed.weight" in %m flat at 4096 over ["dp"] layout <[tp, -], of = [256, 64]> init <value = 0.000000e+00 : f64> owner : !plan.buffer<1x8192xf32>
     ```
 
     Constraints:
     - C1: the layout has a global shape, and the buffer is the shard it describes.
     - C2: the buffer lies in the region of the role: parameters, gradients (metrics too) or optimizer.
+    - C3: the shard of a flat variable ends within the flat tensor, which is cut over axes of the mesh that its layout does not use.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_VariableRole, "variable_role">:$role, StrAttr:$name, OptionalAttr<StrAttr>:$parameter,
-                       Plan_BufferType:$buffer, Dist_LayoutAttr:$layout, Plan_InitializerAttr:$init, UnitAttr:$owner);
-  let assemblyFormat = [{`` $role $name (`of` $parameter^)? `in` $buffer `layout` $layout `init` $init (`owner` $owner^)? attr-dict
-    `:` type($buffer)}];
+                       Plan_BufferType:$buffer, OptionalAttr<I64Attr>:$flat_at, OptionalAttr<StrArrayAttr>:$flat_axes,
+                       Dist_LayoutAttr:$layout, Plan_InitializerAttr:$init, UnitAttr:$owner);
+  let assemblyFormat = [{`` $role $name (`of` $parameter^)? `in` $buffer (`flat` `at` custom<Count>($flat_at)^ `over` $flat_axes)?
+    `layout` $layout `init` $init (`owner` $owner^)? attr-dict `:` type($buffer)}];
   let hasVerifier = 1;
 }
 

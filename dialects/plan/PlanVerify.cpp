@@ -111,7 +111,31 @@ LogicalResult RegionOp::verify() {
   return success();
 }
 
+// C3
+static LogicalResult verifyPart(BufferOp part) {
+  if (static_cast<bool>(part.getWhole()) != part.getFromByte().has_value())
+    return part.emitOpError() << "'" << part.getName() << "' has one of 'whole' and 'from_byte', expected both or none";
+  if (!part.getWhole())
+    return success();
+  auto whole = part.getWhole().getDefiningOp<BufferOp>();
+  if (!whole || whole.getWhole() || whole.getRegion() != part.getRegion())
+    return part.emitOpError() << "'" << part.getName() << "' is part of what is no whole buffer of its region";
+  int64_t from = *part.getFromByte(), end = from + part.getBuffer().getType().getBytes();
+  int64_t bytes = whole.getBuffer().getType().getBytes();
+  if (from < 0 || end > bytes)
+    return part.emitOpError() << "'" << part.getName() << "' ends at byte " << end << " of '" << whole.getName()
+                              << "', which has " << bytes;
+  bool hasPlace = part.getOffsetBytes().has_value();
+  if (hasPlace == whole.getOffsetBytes().has_value() &&
+      (!hasPlace || *part.getOffsetBytes() == *whole.getOffsetBytes() + from))
+    return success();
+  return part.emitOpError() << "'" << part.getName() << "' does not lie " << from << " bytes behind the beginning of '"
+                            << whole.getName() << "'";
+}
+
 LogicalResult BufferOp::verify() {
+  if (failed(verifyPart(*this)))
+    return failure();
   RegionOp region = stageOf(*this).getRegionOf(getRegion());
   if (!region) // C1
     return emitOpError() << "'" << getName() << "' lies in a region of kind '" << stringifyMemoryKind(getRegion())
@@ -131,14 +155,47 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+// C1, for the shards of flat variables C3.
+static LogicalResult verifyFlatVariable(VariableOp variable, ArrayRef<int64_t> global) {
+  auto program = variable->getParentOfType<ProgramOp>();
+  tgpt::dist::LayoutAttr layout = variable.getLayout();
+  int64_t elements = 1, pieces = 1;
+  for (auto [dim, size] : llvm::enumerate(global)) {
+    int64_t parts = 1;
+    for (StringRef axis : layout.axesOf(dim))
+      parts *= program.sizeOf(axis);
+    if (size % parts != 0)
+      return variable.emitOpError() << "'" << variable.getName() << "' has global dim " << dim << " of " << size
+                                    << " over " << parts << " ranks";
+    elements *= size / parts;
+  }
+  for (StringRef axis : variable.getFlatAxes()->getAsValueRange<StringAttr>()) {
+    if (!program.hasAxis(axis) || layout.dimOf(axis) >= 0 || layout.isPartialOver(axis))
+      return variable.emitOpError() << "'" << variable.getName() << "' lies in pieces over '" << axis
+                                    << "', which is no axis of the mesh or is one of its layout";
+    pieces *= program.sizeOf(axis);
+  }
+  BufferType type = variable.getBuffer().getType();
+  int64_t whole = type.getBytes() / type.getElementBytes() * pieces, begin = *variable.getFlatAt();
+  if (begin < 0 || begin + elements > whole)
+    return variable.emitOpError() << "'" << variable.getName() << "' has elements " << begin << " to "
+                                  << begin + elements << " of a flat tensor of " << whole;
+  return success();
+}
+
 LogicalResult VariableOp::verify() {
   auto program = (*this)->getParentOfType<ProgramOp>();
   BufferType type = getBuffer().getType();
   ArrayRef<int64_t> global = getLayout().getGlobal() ? getLayout().getGlobal().asArrayRef() : ArrayRef<int64_t>();
-  if (!getLayout().getGlobal() || global.size() != type.getShape().size()) // C1
+  if (getFlatAt().has_value() != getFlatAxes().has_value())
+    return emitOpError() << "'" << getName() << "' has one of 'flat_at' and 'flat_axes', expected both or none";
+  bool isFlat = getFlatAt().has_value();
+  if (isFlat && (!getLayout().getGlobal() || failed(verifyFlatVariable(*this, global)))) // C3
+    return failure();
+  if (!isFlat && (!getLayout().getGlobal() || global.size() != type.getShape().size())) // C1
     return emitOpError() << "'" << getName() << "' has a layout of " << global.size()
                          << " global dims, but its buffer has " << type.getShape().size();
-  for (auto [dim, size] : llvm::enumerate(global)) {
+  for (auto [dim, size] : llvm::enumerate(isFlat ? ArrayRef<int64_t>() : global)) {
     int64_t parts = 1;
     for (StringRef axis : getLayout().axesOf(dim))
       parts *= program.sizeOf(axis);

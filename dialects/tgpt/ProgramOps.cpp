@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/FlatTensor.h"
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
 #include "dialects/tgpt/Tgpt.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tgpt;
@@ -58,17 +60,70 @@ LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
+// bucket
+//===----------------------------------------------------------------------===//
+
+int64_t BucketOp::getElements() {
+  return dist::flatElementsOf(cast<RankedTensorType>(getType()));
+}
+
+SmallVector<StringRef, 2> BucketOp::getPieceAxes() {
+  return dist::pieceAxesOf(cast<RankedTensorType>(getType()));
+}
+
+LogicalResult BucketOp::verify() {
+  size_t members = getMembers().size(), offsets = getOffsets().size();
+  return success(Constraint(*this, "C1").holds(members > 0, "the bucket has no member") &&
+                 Constraint(*this, "C3")
+                     .holds(members == offsets, Twine(members) + " members but " + Twine(offsets) + " offsets"));
+}
+
+// The axes over which a bucket is partial whose members are partial over `axes`.
+static bool isPartialLike(dist::LayoutAttr bucket, dist::LayoutAttr member, ArrayRef<StringRef> pieceAxes) {
+  SmallVector<StringRef> expected;
+  for (StringRef axis : member.partialAxes())
+    if (!llvm::is_contained(pieceAxes, axis))
+      expected.push_back(axis);
+  return llvm::equal(bucket.partialAxes(), expected);
+}
+
+LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto flat = cast<RankedTensorType>(getType());
+  SmallVector<dist::FlatPart> parts;
+  Operation *first = nullptr;
+  for (auto [symbol, offset] : llvm::zip_equal(getMembers().getAsRange<FlatSymbolRefAttr>(), getOffsets())) {
+    Operation *member = symbols.lookupNearestSymbolFrom(*this, symbol);
+    auto state = dyn_cast_or_null<StateOp>(member);
+    if (!state && !isa_and_nonnull<ParameterOp>(member))
+      return emitOpError() << "C1: " << symbol << " is not a parameter or state";
+    if (first && first->getAttr("role") != member->getAttr("role"))
+      return emitOpError() << "C1: " << symbol << " is not of the kind of the members before it";
+    first = member;
+    Type type = state ? state.getType() : cast<ParameterOp>(member).getType();
+    parts.push_back({("member '@" + symbol.getValue() + "'").str(), cast<RankedTensorType>(type), offset});
+  }
+  if (failed(dist::verifyFlat(flat, parts, [&] { return emitOpError() << "C2-C4: "; })))
+    return failure();
+  for (const dist::FlatPart &part : parts)
+    if (!isPartialLike(dist::layoutOf(flat), dist::layoutOf(part.type), getPieceAxes()))
+      return emitOpError() << "C5: type " << flat << " is not partial as " << part.name << " of type " << part.type
+                           << " says";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // read, write and accumulate
 //===----------------------------------------------------------------------===//
 
 // A parameter or state that `op` uses at `type`; reports why it cannot be.
 static Operation *findStored(Operation *op, FlatSymbolRefAttr symbol, Type type, SymbolTableCollection &symbols) {
   Operation *stored = symbols.lookupNearestSymbolFrom(op, symbol);
-  if (!isa_and_nonnull<ParameterOp, StateOp>(stored)) {
+  if (!isa_and_nonnull<ParameterOp, StateOp, BucketOp>(stored)) {
     op->emitOpError() << "C1: " << symbol << " is not a parameter or state";
     return nullptr;
   }
-  Type declared = isa<ParameterOp>(stored) ? cast<ParameterOp>(stored).getType() : cast<StateOp>(stored).getType();
+  Type declared = llvm::TypeSwitch<Operation *, Type>(stored).Case<ParameterOp, StateOp, BucketOp>(
+      [](auto declaration) { return declaration.getType(); });
   if (declared == type)
     return stored;
   InFlightDiagnostic diagnostic = op->emitOpError() << "C1: type " << type << " is not the declared " << declared;
@@ -121,7 +176,7 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   Operation *stored = findStored(*this, getSymbolAttr(), getValue().getType(), symbols);
   if (!stored)
     return failure();
-  if (!isa<StateOp>(stored))
+  if (!isa<StateOp, BucketOp>(stored))
     return emitOpError() << "C1: " << getSymbolAttr() << " is a parameter, expected a state";
   return success();
 }

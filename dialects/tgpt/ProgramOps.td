@@ -95,6 +95,48 @@ def Tgpt_StateOp : Tgpt_Op<"state", [Symbol, DeclareOpInterfaceMethods<SymbolUse
   let hasVerifier = 1;
 }
 
+def Tgpt_BucketOp : Tgpt_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "declare a flat tensor that parameters or states of one kind are parts of";
+  let description = [{
+    The local elements of each member, row-major, lie in the last dim of the bucket from
+    the element that `at` gives; elements that belong to no member are zero. Where the
+    members are sharded the bucket has a first dim with an entry for each shard, so that
+    its layout is as honest as theirs.
+
+    A bucket whose last dim is whole is an alias: members and bucket can both be read and
+    written. Where axes shard the last dim each rank holds a piece that need not begin or
+    end with a member; only the bucket can be read and written then, and it may have been
+    reduced over axes over which its members are partial.
+
+    Lifespan: from zero-form-buckets to plan-lower, which makes one buffer of it.
+
+    ```mlir
+    dist.mesh @mesh (dp = 2, pp = 1, tp = 2)
+    tgpt.parameter @up.weight : tensor<8x4xf32, #dist.layout<[tp, -], of = [16, 4]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
+    tgpt.parameter @down.weight : tensor<4x8xf32, #dist.layout<[-, tp], of = [4, 16]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
+    tgpt.bucket @zero.mlp of [@up.weight, @down.weight] at [0, 32] : tensor<1x64xf32, #dist.layout<[tp, -], of = [2, 64]>>
+    ```
+
+    Constraints:
+    - C1: members are parameters, or states of one role; each is a member of one bucket.
+    - C2: the element type is that of every member.
+    - C3: there is an offset for each member; members do not overlap and end within the last dim.
+    - C4: the dims before the last are one, sharded by the axes that shard every member, or none where they are whole.
+    - C5: the bucket is partial over the axes of its members, but those that shard its last dim.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, FlatSymbolRefArrayAttr:$members,
+                       DenseI64ArrayAttr:$offsets);
+  let assemblyFormat = "$sym_name `of` $members `at` $offsets `:` $type attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of the last dim, all pieces together.
+    int64_t getElements();
+    /// The axes that shard the last dim.
+    ::llvm::SmallVector<::llvm::StringRef, 2> getPieceAxes();
+    bool isWhole() { return getPieceAxes().empty(); }
+  }];
+}
+
 def Tgpt_ReadOp : Tgpt_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>, MemoryEffects<[MemRead]>]> {
   let summary = "take the present value of a parameter or state";
@@ -111,7 +153,7 @@ def Tgpt_ReadOp : Tgpt_Op<"read", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     ```
 
     Constraints:
-    - C1: the symbol is a parameter or state of the result type.
+    - C1: the symbol is a parameter, state or bucket of the result type.
     - C2: a `per_layer` parameter is read inside a `tgpt.repeat` of that count.
   }];
   let arguments = (ins FlatSymbolRefAttr:$symbol);
@@ -132,7 +174,7 @@ def Tgpt_WriteOp : Tgpt_Op<"write", [DeclareOpInterfaceMethods<SymbolUserOpInter
     ```
 
     Constraints:
-    - C1: the symbol is a parameter or state of the operand's type.
+    - C1: the symbol is a parameter, state or bucket of the operand's type.
     - C2: the symbol is no `per_layer` parameter.
   }];
   let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol);
@@ -154,7 +196,7 @@ def Tgpt_AccumulateOp : Tgpt_Op<"accumulate", [DeclareOpInterfaceMethods<SymbolU
     ```
 
     Constraints:
-    - C1: the symbol is a state of the operand's type (layout included: a partial
+    - C1: the symbol is a state, or a bucket of states, of the operand's type (layout included: a partial
       value is added to a partial state).
   }];
   let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol);

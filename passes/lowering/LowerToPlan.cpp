@@ -122,9 +122,16 @@ void ProgramLowering::addVariables(StageLowering &lowering, const StageFlow &flo
         isRandom ? builder.getF64FloatAttr(variable.init.getStddev()) : FloatAttr(),
         isRandom ? variable.parameter : StringAttr());
     bool isOwner = owned.insert(variable.name).second;
+    bool isFlat = variable.bucket && !variable.bucket->pieceAxes.empty();
+    // What is in the pieces is reduced over their axes.
+    SmallVector<StringRef> reduced(lowering.reducedAxesOf(variable.name));
+    if (isFlat)
+      llvm::append_range(reduced, variable.bucket->pieceAxes);
     planir::VariableOp::create(builder, variable.location, variable.role, variable.name, variable.parameter,
                                lowering.getBuffers().ofVariable(variable.name).value(),
-                               finalLayout(variable.type, lowering.reducedAxesOf(variable.name)), init, isOwner);
+                               isFlat ? builder.getI64IntegerAttr(variable.offset) : IntegerAttr(),
+                               isFlat ? builder.getStrArrayAttr(variable.bucket->pieceAxes) : ArrayAttr(),
+                               finalLayout(variable.type, reduced), init, isOwner);
   }
 }
 
@@ -259,6 +266,7 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
     collectives += counts.collectives;
     inPlaceResults += counts.inPlaceResults;
     inPlaceVariables += counts.inPlaceVariables;
+    packedResults += counts.packedResults;
     fusedAccumulations += counts.fusedAccumulations;
     separateAccumulations += counts.separateAccumulations;
     copies += counts.copies;

@@ -19,6 +19,11 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     its own. The gradient of a transient state is summed in its own buffer. Values of
     one segment go to scratch, values that the backward needs to the activations.
 
+    A bucket has one buffer and its members are parts of it; where it is cut into pieces
+    its members have no buffer but a place in the flat tensor. The operands of a
+    `dist.pack` are computed in parts of its result, the results of a `dist.unpack` are
+    parts of its operand.
+
     **Input**
     ```mlir
     %0 = dist.segment forward stage 0 {
@@ -52,6 +57,7 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     Statistic<"collectives", "collectives", "Collectives written">,
     Statistic<"inPlaceResults", "in-place-results", "Results computed over an operand that was dead">,
     Statistic<"inPlaceVariables", "in-place-variables", "Results computed in the variable they replace">,
+    Statistic<"packedResults", "packed-results", "Results computed in their part of a flat buffer">,
     Statistic<"fusedAccumulations", "fused-accumulations", "Accumulations done by the producing kernel">,
     Statistic<"separateAccumulations", "separate-accumulations", "Accumulations that needed a kernel of their own">,
     Statistic<"copies", "copies", "Reads and writes of variables that needed a copy">,

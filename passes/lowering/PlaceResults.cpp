@@ -28,6 +28,8 @@ StageBuffer &StageLowering::placeResult(KernelOpInterface op, unsigned i, int64_
   StageBuffer *buffer = variableFor(op, i);
   if (buffer)
     ++counts.inPlaceVariables;
+  else if ((buffer = partFor(op, i)))
+    ++counts.packedResults;
   else if ((buffer = deadOperandFor(op, i)))
     ++counts.inPlaceResults;
   else
@@ -39,7 +41,12 @@ StageBuffer &StageLowering::placeResult(KernelOpInterface op, unsigned i, int64_
 }
 
 bool StageLowering::isOperandOnce(Operation *op, StageBuffer *buffer) {
-  return llvm::count_if(op->getOperands(), [&](Value operand) { return buffers.find(operand) == buffer; }) == 1;
+  return llvm::count_if(op->getOperands(), [&](Value operand) { return shareBytes(buffers.find(operand), buffer); }) ==
+         1;
+}
+
+bool StageLowering::isTaken(StageBuffer *buffer) {
+  return llvm::any_of(takenByThisKernel, [&](StageBuffer *taken) { return shareBytes(taken, buffer); });
 }
 
 /// The state that the result is added to, when that is all that happens to it.
@@ -50,9 +57,10 @@ StageBuffer *StageLowering::accumulatorFor(KernelOpInterface op, unsigned i) {
   StageBuffer *buffer = &buffers.ofVariable(accumulate.getSymbol());
   int64_t then = flow.positionOf(accumulate);
   // Neither the op nor anything up to the accumulation may see the sum early.
-  bool isSeen = llvm::any_of(op->getOperands(), [&](Value operand) { return buffers.find(operand) == buffer; });
-  if (isSeen || takenByThisKernel.contains(buffer) ||
-      flow.hasEvent(accumulate.getSymbol(), position, then, Events::Reads) || buffer->lastUse > position)
+  bool isSeen =
+      llvm::any_of(op->getOperands(), [&](Value operand) { return shareBytes(buffers.find(operand), buffer); });
+  if (isSeen || isTaken(buffer) || flow.hasEvent(accumulate.getSymbol(), position, then, Events::Reads) ||
+      buffer->storage().lastUse > position)
     return nullptr;
   done.insert(accumulate);
   return buffer;
@@ -60,19 +68,19 @@ StageBuffer *StageLowering::accumulatorFor(KernelOpInterface op, unsigned i) {
 
 /// The variable that the result is written to later in the segment, when its old value
 /// has no use from here on (but for the operand it replaces, if the kernel allows it).
-StageBuffer *StageLowering::variableFor(KernelOpInterface op, unsigned i) {
+StageBuffer *StageLowering::variableFor(Operation *op, unsigned i) {
   OpResult result = op->getResult(i);
   for (Operation *user : result.getUsers()) {
     auto write = dyn_cast<WriteOp>(user);
     if (!write || write->getBlock() != op->getBlock())
       continue;
     StageBuffer *buffer = &buffers.ofVariable(write.getSymbol());
-    int64_t then = flow.positionOf(write), last = flow.factsOf(result).lastUse;
-    std::optional<unsigned> operand = op.getInPlaceOperand(i);
+    int64_t then = flow.positionOf(write), last = flow.factsOf(result).lastUse, used = buffer->storage().lastUse;
+    auto kernel = dyn_cast<KernelOpInterface>(op);
+    std::optional<unsigned> operand = kernel ? kernel.getInPlaceOperand(i) : std::nullopt;
     bool isReplaced = operand && buffers.find(op->getOperand(*operand)) == buffer && isOperandOnce(op, buffer);
-    bool isFree = buffer->lastUse < position || (isReplaced && buffer->lastUse == position);
-    if (isFree && !takenByThisKernel.contains(buffer) &&
-        !flow.hasEvent(write.getSymbol(), position, then, Events::Any) &&
+    bool isFree = used < position || (isReplaced && used == position);
+    if (isFree && !isTaken(buffer) && !flow.hasEvent(write.getSymbol(), position, then, Events::Any) &&
         !flow.hasEvent(write.getSymbol(), then, last, Events::Writes))
       return buffer;
   }
@@ -86,8 +94,8 @@ StageBuffer *StageLowering::deadOperandFor(KernelOpInterface op, unsigned i) {
     return nullptr;
   StageBuffer *buffer = buffers.find(op->getOperand(*operand));
   auto type = planir::BufferType::of(cast<RankedTensorType>(op->getResult(i).getType()));
-  bool isFree = !buffer->variable && buffer->lastUse <= position && buffer->type() == type;
-  return isFree && isOperandOnce(op, buffer) && !takenByThisKernel.contains(buffer) ? buffer : nullptr;
+  bool isFree = !buffer->variable && !buffer->whole && buffer->lastUse <= position && buffer->type() == type;
+  return isFree && isOperandOnce(op, buffer) && !isTaken(buffer) ? buffer : nullptr;
 }
 
 /// The operand of an all_reduce, when this is its last use. A transient state that
@@ -97,7 +105,8 @@ StageBuffer *StageLowering::inPlaceReduction(Operation *op) {
   if (!reduce)
     return nullptr;
   StageBuffer *buffer = buffers.find(reduce.getInput());
-  if (buffer->lastUse > position)
+  if (buffer->storage().lastUse > position ||
+      (buffer->variable && buffer->whole)) // a bucket's members are reduced together
     return nullptr;
   if (!buffer->variable) {
     ++counts.inPlaceResults;

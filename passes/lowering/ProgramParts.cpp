@@ -51,6 +51,28 @@ static void findVariables(ModuleOp module, ProgramParts &parts) {
   }
 }
 
+/// Buckets, and their members' places in them.
+static LogicalResult findBuckets(ModuleOp module, ProgramParts &parts) {
+  for (auto op : module.getOps<BucketOp>()) {
+    const DeclaredVariable &first = parts.variable(cast<FlatSymbolRefAttr>(op.getMembers()[0]).getValue());
+    DeclaredBucket &bucket = parts.buckets.emplace_back(
+        DeclaredBucket{{op.getLoc(), op.getSymNameAttr(), cast<RankedTensorType>(op.getType()), first.role,
+                        StringAttr(), InitAttr(), true},
+                       op.getPieceAxes()});
+    for (auto [member, offset] : llvm::zip_equal(op.getMembers().getAsRange<FlatSymbolRefAttr>(), op.getOffsets())) {
+      DeclaredVariable &variable = parts.variables[parts.variableIndex.lookup(member.getValue())];
+      if (variable.bucket)
+        return op.emitOpError() << "C1: " << member << " is a member of '@" << variable.bucket->name.getValue()
+                                << "' too";
+      variable.bucket = &bucket;
+      variable.offset = offset;
+      parts.storage[variable.name] = bucket.name;
+      bucket.isTransient &= variable.isTransient;
+    }
+  }
+  return success();
+}
+
 /// The functions by phase: begin, micro-batch, update.
 static LogicalResult findFunctions(ModuleOp module, ProgramParts &parts) {
   for (StringRef phase : {"begin", "micro_batch", "update"})
@@ -129,7 +151,8 @@ FailureOr<ProgramParts> tgpt::findProgramParts(ModuleOp module) {
     return module.emitError("has no dist.mesh");
   parts.mesh = *meshes.begin();
   findVariables(module, parts);
-  if (failed(findFunctions(module, parts)) || failed(findFlow(parts)) || failed(findSchedules(module, parts)))
+  if (failed(findBuckets(module, parts)) || failed(findFunctions(module, parts)) || failed(findFlow(parts)) ||
+      failed(findSchedules(module, parts)))
     return failure();
   return parts;
 }

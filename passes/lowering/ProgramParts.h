@@ -17,8 +17,11 @@
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
+#include <deque>
 
 namespace tgpt {
+
+struct DeclaredBucket;
 
 /// A parameter or state of the module.
 struct DeclaredVariable {
@@ -26,9 +29,16 @@ struct DeclaredVariable {
   mlir::StringAttr name;
   mlir::RankedTensorType type;
   planir::VariableRole role;
-  mlir::StringAttr parameter; ///< null for a metric
-  InitAttr init;              ///< null: zeros
-  bool isTransient = false;   ///< may be overwritten after its last read in the update
+  mlir::StringAttr parameter;             ///< null for a metric
+  InitAttr init;                          ///< null: zeros
+  bool isTransient = false;               ///< may be overwritten after its last read in the update
+  const DeclaredBucket *bucket = nullptr; ///< that it is a member of
+  int64_t offset = 0;                     ///< its first element there
+};
+
+/// A bucket of the module, with what it takes from its members.
+struct DeclaredBucket : DeclaredVariable {
+  llvm::SmallVector<llvm::StringRef, 2> pieceAxes; ///< empty: members have buffers too, parts of its buffer
 };
 
 /// A value that moves between stages.
@@ -51,7 +61,9 @@ struct ProgramParts {
   llvm::SmallVector<mlir::func::FuncOp> functions;
   llvm::SmallVector<dist::SegmentOp> segments; ///< in program order: begin, micro-batch, update
   llvm::SmallVector<DeclaredVariable> variables;
+  std::deque<DeclaredBucket> buckets; ///< addresses stay
   llvm::StringMap<unsigned> variableIndex;
+  llvm::StringMap<mlir::StringRef> storage; ///< of members, the name of their bucket
   llvm::SmallVector<Message> messages;
   llvm::SmallVector<ReportedValue> reports;
   llvm::SmallVector<dist::ScheduleOp> schedules; ///< by stage
@@ -59,6 +71,11 @@ struct ProgramParts {
   int64_t stageCount() { return mesh.sizeOf("pp"); }
   int64_t microBatches() { return schedules.front().getMicroBatches(); }
   const DeclaredVariable &variable(llvm::StringRef name) const { return variables[variableIndex.lookup(name)]; }
+  /// What has bytes of its own: the bucket of a member, else the symbol itself.
+  llvm::StringRef storageOf(llvm::StringRef symbol) const {
+    auto found = storage.find(symbol);
+    return found == storage.end() ? symbol : found->second;
+  }
 };
 
 /// Finds the parts; fails with a message on a module that is not pipelined.

@@ -18,35 +18,64 @@ using planir::SegmentKind;
 
 StageBuffers::StageBuffers(planir::StageOp stage, const ProgramParts &parts, const StageFlow &flow)
     : builder(OpBuilder::atBlockEnd(&stage.getBody().front())), flow(flow) {
+  auto add = [&](const DeclaredVariable &variable, StageBuffer &buffer) {
+    buffer.variable = &variable;
+    variableBuffers[variable.name] = &buffer;
+  };
+  for (const DeclaredBucket &bucket : parts.buckets)
+    if (flow.uses(bucket.name))
+      add(bucket,
+          create(bucket.location, bucket.name, planir::BufferType::of(bucket.type), planir::regionOf(bucket.role)));
   for (const DeclaredVariable &variable : parts.variables) {
     if (!flow.uses(variable.name))
       continue;
-    StageBuffer &buffer = create(variable.location, variable.name, planir::BufferType::of(variable.type),
-                                 planir::regionOf(variable.role));
-    buffer.variable = &variable;
-    variableBuffers[variable.name] = &buffer;
+    planir::BufferType type = planir::BufferType::of(variable.type);
+    if (!variable.bucket)
+      add(variable, create(variable.location, variable.name, type, planir::regionOf(variable.role)));
+    else if (variable.bucket->pieceAxes.empty())
+      add(variable,
+          createPart(variable.location, variable.name, type, ofVariable(variable.bucket->name), variable.offset));
+    else
+      variableBuffers[variable.name] = &ofVariable(variable.bucket->name);
   }
 }
 
 StageBuffer &StageBuffers::create(Location location, StringRef name, planir::BufferType type, MemoryKind region) {
+  return addBuffer(location, name, type, region, nullptr, 0);
+}
+
+StageBuffer &StageBuffers::createPart(Location location, StringRef name, planir::BufferType type, StageBuffer &whole,
+                                      int64_t offset) {
+  int64_t fromByte = offset * type.getElementBytes();
+  if (whole.whole) // parts of parts are parts of the whole
+    fromByte += *whole.op.getFromByte();
+  return addBuffer(location, name, type, whole.op.getRegion(), &whole.storage(), fromByte);
+}
+
+StageBuffer &StageBuffers::addBuffer(Location location, StringRef name, planir::BufferType type, MemoryKind region,
+                                     StageBuffer *whole, int64_t fromByte) {
   std::string unique = name.str();
   while (!names.insert(unique).second)
     unique = (name + "." + Twine(++nextNumber[name])).str();
   StageBuffer &buffer = buffers.emplace_back();
-  buffer.op = planir::BufferOp::create(builder, location, type, unique, region, IntegerAttr());
+  buffer.whole = whole;
+  buffer.op = whole ? planir::BufferOp::create(builder, location, type, unique, region, IntegerAttr(), whole->value(),
+                                               builder.getI64IntegerAttr(fromByte))
+                    : planir::BufferOp::create(builder, location, type, unique, region);
   return buffer;
 }
 
 void StageBuffers::bind(Value root, StageBuffer &buffer) {
   const ValueFacts &facts = flow.factsOf(root);
-  buffer.lastUse = std::max(buffer.lastUse, facts.lastUse);
-  buffer.segments |= facts.segments;
+  StageBuffer &storage = buffer.storage();
+  storage.lastUse = std::max(storage.lastUse, facts.lastUse);
+  storage.segments |= facts.segments;
   bufferOf[root] = &buffer;
 }
 
 LogicalResult StageBuffers::chooseRegions(const StageFlow &flow) {
   for (StageBuffer &buffer : buffers) {
-    if (buffer.variable || buffer.op.getRegion() == MemoryKind::Communication)
+    if (buffer.variable || buffer.whole || buffer.op.getRegion() == MemoryKind::Communication)
       continue;
     bool isSaved = llvm::popcount(buffer.segments) > 1;
     for (auto [i, segment] : llvm::enumerate(flow.getSegments()))
@@ -57,5 +86,8 @@ LogicalResult StageBuffers::chooseRegions(const StageFlow &flow) {
                                        << " segment and another one; only states outlive a micro-batch";
     buffer.op.setRegion(isSaved ? MemoryKind::Activations : MemoryKind::Scratch);
   }
+  for (StageBuffer &buffer : buffers)
+    if (buffer.whole)
+      buffer.op.setRegion(buffer.whole->op.getRegion());
   return success();
 }

@@ -23,9 +23,15 @@ namespace tgpt {
 struct StageBuffer {
   planir::BufferOp op;
   const DeclaredVariable *variable = nullptr;
-  int64_t lastUse = -1;  ///< of all values it has held so far
-  uint32_t segments = 0; ///< bit i: some value it held is used in segment i
+  StageBuffer *whole = nullptr;               ///< that it is a part of
+  const DeclaredVariable *gathered = nullptr; ///< whose pieces it holds, put together
+  int64_t lastUse = -1;                       ///< of all values it has held so far, in itself or a part
+  uint32_t segments = 0;                      ///< bit i: some value it held is used in segment i
 
+  /// The variable that it is, or holds a copy of; null for values of the program.
+  const DeclaredVariable *named() const { return variable ? variable : gathered; }
+  /// What has the bytes: parts and their whole are one storage.
+  StageBuffer &storage() { return whole ? *whole : *this; }
   mlir::Value value() { return op.getBuffer(); }
   planir::BufferType type() { return op.getBuffer().getType(); }
 };
@@ -38,6 +44,9 @@ public:
   /// A fresh buffer; the name gets a number when it is taken.
   StageBuffer &create(mlir::Location location, llvm::StringRef name, planir::BufferType type,
                       planir::MemoryKind region);
+  /// A part of `whole`, from element `offset` on.
+  StageBuffer &createPart(mlir::Location location, llvm::StringRef name, planir::BufferType type, StageBuffer &whole,
+                          int64_t offset);
   /// Says that `root` is now in `buffer`.
   void bind(mlir::Value root, StageBuffer &buffer);
   /// The buffer of a value, null before it is bound.
@@ -49,6 +58,9 @@ public:
   mlir::LogicalResult chooseRegions(const StageFlow &flow);
 
 private:
+  StageBuffer &addBuffer(mlir::Location location, llvm::StringRef name, planir::BufferType type,
+                         planir::MemoryKind region, StageBuffer *whole, int64_t fromByte);
+
   mlir::OpBuilder builder;
   const StageFlow &flow;
   std::deque<StageBuffer> buffers;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/lowering/StageFlow.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tgpt;
@@ -28,6 +29,7 @@ static planir::SegmentKind kindOf(dist::SegmentKind kind) {
 
 FailureOr<StageFlow> StageFlow::of(const ProgramParts &parts, int64_t stage) {
   StageFlow flow;
+  flow.parts = &parts;
   for (Message message : parts.messages)
     if (static_cast<int64_t>(message.op.getTo()) == stage)
       flow.arrivals[message.op.getOutput()] = {message.channel, message.sender.getKind()};
@@ -49,7 +51,7 @@ const ValueFacts &StageFlow::factsOf(Value root) const {
 }
 
 bool StageFlow::hasEvent(StringRef variable, int64_t after, int64_t before, Events which) const {
-  auto found = events.find(variable);
+  auto found = events.find(parts->storageOf(variable));
   if (found == events.end())
     return false;
   ArrayRef<VariableEvent> all = found->second;
@@ -113,6 +115,19 @@ void StageFlow::addAfter(Value root, FlowSegment &segment) {
   departures.erase(waiting);
 }
 
+/// Notes that `op` uses a variable; a member of a bucket in pieces has no bytes to use.
+LogicalResult StageFlow::addEvent(Operation *op, StringRef symbol, VariableEvent::Kind kind) {
+  auto member = parts->variableIndex.find(symbol);
+  if (member != parts->variableIndex.end()) {
+    const DeclaredBucket *bucket = parts->variables[member->second].bucket;
+    if (bucket && !bucket->pieceAxes.empty())
+      return op->emitOpError() << "uses '@" << symbol << "', of which a rank holds a piece of bucket '@"
+                               << bucket->name.getValue() << "' only";
+  }
+  events[parts->storageOf(symbol)].push_back({nextPosition, kind});
+  return success();
+}
+
 LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stage) {
   // Inputs and receives come before the op, so its uses are counted at its own position.
   for (Value operand : op.getOperands())
@@ -120,12 +135,14 @@ LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stag
       return failure();
   for (Value operand : op.getOperands())
     facts[rootOf(operand)].lastUse = nextPosition;
-  if (auto read = dyn_cast<ReadOp>(op))
-    events[read.getSymbol()].push_back({nextPosition, VariableEvent::Kind::Read});
-  if (auto write = dyn_cast<WriteOp>(op))
-    events[write.getSymbol()].push_back({nextPosition, VariableEvent::Kind::Write});
-  if (auto accumulate = dyn_cast<AccumulateOp>(op))
-    events[accumulate.getSymbol()].push_back({nextPosition, VariableEvent::Kind::Accumulate});
+  LogicalResult isKnown =
+      llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+          .Case([&](ReadOp read) { return addEvent(read, read.getSymbol(), VariableEvent::Kind::Read); })
+          .Case([&](WriteOp write) { return addEvent(write, write.getSymbol(), VariableEvent::Kind::Write); })
+          .Case([&](AccumulateOp add) { return addEvent(add, add.getSymbol(), VariableEvent::Kind::Accumulate); })
+          .Default([](Operation *) { return success(); });
+  if (failed(isKnown))
+    return failure();
   positions[&op] = nextPosition;
   for (Value result : op.getResults())
     facts[result].segments |= 1u << (segments.size() - 1);

@@ -59,8 +59,9 @@ public:
   const ValueFacts &factsOf(mlir::Value root) const;
   int64_t positionOf(mlir::Operation *op) const { return positions.lookup(op); }
   /// True when the stage reads or writes the variable.
-  bool uses(llvm::StringRef variable) const { return events.contains(variable); }
-  /// An event of the variable strictly between two positions, reads only or writes
+  /// Members of a bucket are used when any of them is.
+  bool uses(llvm::StringRef variable) const { return events.contains(parts->storageOf(variable)); }
+  /// An event of the variable's bytes strictly between two positions, reads only or writes
   /// (accumulation included) only where asked.
   enum class Events { Any, Reads, Writes };
   bool hasEvent(llvm::StringRef variable, int64_t after, int64_t before, Events which) const;
@@ -68,11 +69,13 @@ public:
 private:
   mlir::LogicalResult addSegment(const ProgramParts &parts, dist::SegmentOp segment, int64_t stage);
   mlir::LogicalResult addOp(mlir::Operation &op, FlowSegment &segment, int64_t stage);
+  mlir::LogicalResult addEvent(mlir::Operation *op, llvm::StringRef symbol, VariableEvent::Kind kind);
   mlir::LogicalResult addUse(mlir::Value value, mlir::Operation *user, FlowSegment &segment, int64_t stage);
   void addAfter(mlir::Value root, FlowSegment &segment);
   void receive(mlir::Value value, FlowSegment &segment);
   void append(FlowItem item, FlowSegment &segment);
 
+  const ProgramParts *parts = nullptr;
   std::vector<FlowSegment> segments;
   llvm::DenseMap<mlir::Value, ValueFacts> facts;
   llvm::DenseMap<mlir::Operation *, int64_t> positions;

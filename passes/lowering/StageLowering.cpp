@@ -52,8 +52,7 @@ int64_t GroupTable::memberCount(ArrayAttr axes, std::optional<ArrayRef<int64_t>>
   return count;
 }
 
-/// What the ranks of a stage hold of a value: its layout but for "pp".
-static dist::LayoutAttr layoutOnStage(Value value) {
+dist::LayoutAttr StageLowering::layoutOnStage(Value value) {
   dist::LayoutAttr layout = dist::layoutOf(value);
   if (!layout)
     return layout;
@@ -83,9 +82,13 @@ void StageLowering::describe(Operation *instruction, ValueRange operands, ValueR
       layouts.push_back(layout);
       numbers.push_back(numberOf(value));
     }
-  for (size_t i = 0; i < results.size(); ++i)
-    if (intoVariables >> i & 1)
+  for (auto [i, result] : llvm::enumerate(results))
+    if ((intoVariables >> i & 1) || flow.factsOf(rootOf(result)).lastUse < 0)
       numbers[operands.size() + i] = 0;
+  setOperandFacts(instruction, layouts, numbers);
+}
+
+void StageLowering::setOperandFacts(Operation *instruction, ArrayRef<Attribute> layouts, ArrayRef<int64_t> numbers) {
   instruction->setAttr(planir::layoutsName, builder.getArrayAttr(layouts));
   instruction->setAttr(planir::valuesName, builder.getDenseI64ArrayAttr(numbers));
 }
@@ -96,7 +99,7 @@ StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, p
       builder(stage.getContext()) {}
 
 ArrayRef<StringRef> StageLowering::reducedAxesOf(StringRef variable) const {
-  auto found = reducedAxes.find(variable);
+  auto found = reducedAxes.find(parts.storageOf(variable));
   return found == reducedAxes.end() ? ArrayRef<StringRef>() : ArrayRef<StringRef>(found->second);
 }
 
@@ -162,6 +165,10 @@ LogicalResult StageLowering::lowerOp(Operation *op) {
     return lowerWrite(write), success();
   if (auto accumulate = dyn_cast<AccumulateOp>(op))
     return lowerAccumulate(accumulate), success();
+  if (auto pack = dyn_cast<dist::PackOp>(op))
+    return lowerPack(pack), success();
+  if (auto unpack = dyn_cast<dist::UnpackOp>(op))
+    return lowerUnpack(unpack), success();
   if (auto kernel = dyn_cast<KernelOpInterface>(op))
     return lowerKernel(kernel);
   if (auto addend = dyn_cast<dist::StageAddendOp>(op))
@@ -342,6 +349,9 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   StageBuffer *input = buffers.find(op->getOperand(0));
   StageBuffer *output = inPlaceReduction(op);
   bool isAlone = groups.memberCount(axes, stages) == 1;
+  takenByThisKernel.clear();
+  if (!output && !isAlone && (output = variableFor(op, 0)))
+    ++counts.inPlaceVariables;
   if (!output)
     output = isAlone ? input
                      : &buffers.create(op->getLoc(), nameFor(op, 0),
@@ -352,6 +362,8 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
     valueNumbers[op->getResult(0)] = numberOf(op->getOperand(0));
     return success();
   }
+  if (kind == CollectiveKind::AllGather && !output->variable)
+    output->gathered = input->variable;
   ++counts.collectives;
   StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
   auto collective = planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group,
@@ -378,11 +390,14 @@ void StageLowering::enterScope(Operation *op) {
   prefix = scope;
   for (Value operand : op->getOperands()) {
     StageBuffer *buffer = buffers.find(operand);
-    if (!buffer || !buffer->variable || !buffer->variable->parameter)
+    const DeclaredVariable *variable = buffer ? buffer->named() : nullptr;
+    if (!variable || variable->role == planir::VariableRole::Metric)
       continue;
-    StringRef name = buffer->variable->name;
-    scope = scopeOf(name).str();
-    bool isParameter = buffer->variable->role == planir::VariableRole::Parameter;
+    StringRef name = variable->name;
+    bool isBucket = !variable->parameter;
+    bool isParameter = !isBucket && variable->role == planir::VariableRole::Parameter;
+    if (!isBucket)
+      scope = scopeOf(name).str();
     prefix = (isParameter ? name.rsplit('.').first : name).str();
     return;
   }

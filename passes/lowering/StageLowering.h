@@ -22,6 +22,7 @@ struct LoweringCounts {
   int64_t kernels = 0, collectives = 0;
   int64_t inPlaceResults = 0;   ///< results in the buffer of a dead operand
   int64_t inPlaceVariables = 0; ///< variables updated where they are
+  int64_t packedResults = 0;    ///< results computed where they are packed
   int64_t fusedAccumulations = 0, separateAccumulations = 0;
   int64_t copies = 0; ///< writes and reads that needed a copy
 };
@@ -60,16 +61,23 @@ private:
   void lowerRead(ReadOp op);
   void lowerWrite(WriteOp op);
   void lowerAccumulate(AccumulateOp op);
+  void lowerPack(dist::PackOp op);
+  void lowerUnpack(dist::UnpackOp op);
   mlir::LogicalResult lowerKernel(KernelOpInterface op);
   mlir::LogicalResult lowerCollective(mlir::Operation *op);
 
   /// Where result `i` of `op` goes; sets the bit of `accumulated` when it is added.
   StageBuffer &placeResult(KernelOpInterface op, unsigned i, int64_t &accumulated);
   StageBuffer *accumulatorFor(KernelOpInterface op, unsigned i);
-  StageBuffer *variableFor(KernelOpInterface op, unsigned i);
+  StageBuffer *variableFor(mlir::Operation *op, unsigned i);
+  StageBuffer *partFor(mlir::Operation *op, unsigned i);
+  StageBuffer &flatFor(dist::PackOp pack);
   StageBuffer *deadOperandFor(KernelOpInterface op, unsigned i);
   StageBuffer *inPlaceReduction(mlir::Operation *op);
   bool isOperandOnce(mlir::Operation *op, StageBuffer *buffer);
+  static bool shareBytes(StageBuffer *a, StageBuffer *b) { return &a->storage() == &b->storage(); }
+  /// A result of the kernel at hand has bytes of `buffer`.
+  bool isTaken(StageBuffer *buffer);
 
   mlir::FailureOr<mlir::DictionaryAttr> scalarsOf(KernelOpInterface op, int64_t accumulated);
   planir::CostAttr costOf(mlir::Operation *op);
@@ -79,12 +87,17 @@ private:
                                llvm::ArrayRef<mlir::Value> outputs, mlir::DictionaryAttr scalars,
                                planir::CostAttr cost);
   planir::KernelOp writeCopy(mlir::Location location, StageBuffer &from, StageBuffer &to);
-  /// Names the value for the checker of plans: 0 for what a variable holds.
+  /// What the ranks of a stage hold of a value: its layout but for "pp".
+  static dist::LayoutAttr layoutOnStage(mlir::Value value);
+  /// Names the value for the checker of plans: 0 for what a variable holds. What is packed
+  /// into a flat value, or unpacked from one, has the number of that.
   int64_t numberOf(mlir::Value value);
   /// Says on the instruction which values it reads and makes and how they are spread over
   /// the ranks; result i of which bit i is set becomes, or is added to, a variable.
   void describe(mlir::Operation *instruction, mlir::ValueRange operands, mlir::ValueRange results,
                 int64_t intoVariables = 0);
+  void setOperandFacts(mlir::Operation *instruction, llvm::ArrayRef<mlir::Attribute> layouts,
+                       llvm::ArrayRef<int64_t> numbers);
   void enterScope(mlir::Operation *op);
   std::string nameFor(mlir::Operation *op, unsigned result);
 
@@ -101,7 +114,8 @@ private:
   std::string prefix;                              ///< of the names of the op's results: "layers.3.attn.q"
   llvm::DenseSet<mlir::Operation *> done;          ///< accumulations fused into their producer
   llvm::DenseSet<StageBuffer *> takenByThisKernel; ///< outputs chosen so far
-  llvm::StringMap<llvm::SmallVector<llvm::StringRef>> reducedAxes;
+  llvm::StringMap<llvm::SmallVector<llvm::StringRef>> reducedAxes; ///< by what has the bytes
+  llvm::DenseMap<mlir::Operation *, StageBuffer *> flatOfPack;
   llvm::DenseMap<mlir::Value, int64_t> valueNumbers;
   int64_t modelFlops = 0;
 };

@@ -99,7 +99,11 @@ void StageMemory::orderInstructions() {
 void StageMemory::addByUses(planir::BufferOp buffer, std::vector<BufferSet> &bySegment) {
   int64_t first = std::numeric_limits<int64_t>::max(), last = -1;
   unsigned segment = 0;
+  SmallVector<Operation *> users(buffer.getBuffer().getUsers());
   for (Operation *user : buffer.getBuffer().getUsers())
+    if (auto part = dyn_cast<planir::BufferOp>(user))
+      llvm::append_range(users, part.getBuffer().getUsers());
+  for (Operation *user : users)
     if (auto place = places.find(user); place != places.end()) {
       first = std::min(first, place->second.position);
       last = std::max(last, place->second.position);
@@ -113,7 +117,7 @@ void StageMemory::addByUses(planir::BufferOp buffer, std::vector<BufferSet> &byS
 std::vector<BufferSet> StageMemory::setsOf(MemoryKind kind) {
   std::vector<BufferSet> sets(kind == MemoryKind::Scratch ? std::max(segmentCount, 1u) : 1);
   for (auto buffer : stage.getBody().getOps<planir::BufferOp>()) {
-    if (buffer.getRegion() != kind)
+    if (buffer.getRegion() != kind || buffer.getWhole())
       continue;
     if (kind == MemoryKind::Scratch || kind == MemoryKind::Activations)
       addByUses(buffer, sets);
@@ -136,6 +140,10 @@ RegionSize StageMemory::place(MemoryKind kind) {
     tight = std::max(tight, peakLiveBytes(set.lifetimes, alignment));
     buffersPlaced += set.buffers.size();
   }
+  for (auto part : stage.getBody().getOps<planir::BufferOp>())
+    if (auto whole = part.getWhole() ? part.getWhole().getDefiningOp<planir::BufferOp>() : planir::BufferOp();
+        whole && part.getRegion() == kind)
+      part.setOffsetBytesAttr(builder.getI64IntegerAttr(*whole.getOffsetBytes() + *part.getFromByte()));
   size.slotBytes = roundUp(size.slotBytes, std::max(alignment, planir::regionGrainBytes));
   size.isTight = size.slotBytes <= roundUp(tight, std::max(alignment, planir::regionGrainBytes));
   return size;
@@ -147,6 +155,8 @@ LogicalResult StageMemory::checkTotal() {
   for (auto region : stage.getBody().getOps<planir::RegionOp>())
     slots = std::max<int64_t>(slots, region.getSlots());
   for (auto buffer : stage.getBody().getOps<planir::BufferOp>()) {
+    if (buffer.getWhole())
+      continue;
     int64_t bytes;
     if (llvm::AddOverflow(buffer.getBuffer().getType().getBytes(), alignment, bytes) ||
         llvm::MulOverflow(bytes, slots, bytes) || llvm::AddOverflow(total, bytes, total) || total > mostArenaBytes)

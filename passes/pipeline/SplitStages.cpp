@@ -75,8 +75,7 @@ private:
     if (failed(split.place()) || failed(split.route()))
       return failure();
     split.addUses(homes);
-    homes.settle(getOperation());
-    if (failed(split.build()))
+    if (failed(homes.settle(getOperation())) || failed(split.build()))
       return failure();
     valuesSent += split.countSends();
     valuesSaved += split.countSaved();

@@ -34,7 +34,34 @@ StageSet StageHomes::of(StringAttr symbol) const {
   return found == homes.end() ? StageSet(stageCount) : found->second;
 }
 
-void StageHomes::settle(ModuleOp module) {
+// Members of a bucket live where one of them or the bucket is used.
+void StageHomes::shareWithMembers(ModuleOp module) {
+  for (auto bucket : module.getOps<BucketOp>()) {
+    StageSet shared = of(bucket.getSymNameAttr());
+    for (auto member : bucket.getMembers().getAsRange<FlatSymbolRefAttr>())
+      shared |= of(member.getAttr());
+    for (auto member : bucket.getMembers().getAsRange<FlatSymbolRefAttr>())
+      homes[member.getAttr()] = shared;
+  }
+}
+
+// Members have found their homes: their bucket's is the same.
+LogicalResult StageHomes::settleBuckets(ModuleOp module) {
+  for (auto bucket : module.getOps<BucketOp>()) {
+    StringAttr first = cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr();
+    for (auto member : bucket.getMembers().getAsRange<FlatSymbolRefAttr>())
+      if (of(member.getAttr()) != of(first))
+        return bucket.emitError() << "members @" << first.getValue() << " and " << member
+                                  << " live on different stages";
+    homes[bucket.getSymNameAttr()] = of(first);
+    if (gradients.contains(first))
+      gradients.insert(bucket.getSymNameAttr());
+  }
+  return success();
+}
+
+LogicalResult StageHomes::settle(ModuleOp module) {
+  shareWithMembers(module);
   for (auto state : module.getOps<StateOp>()) {
     if (state.getRole() == StateRole::Gradient)
       gradients.insert(state.getSymNameAttr());
@@ -62,4 +89,5 @@ void StageHomes::settle(ModuleOp module) {
   for (auto state : module.getOps<StateOp>())
     if (FlatSymbolRefAttr parameter = state.getParameterAttr())
       homes[state.getSymNameAttr()] = of(parameter.getAttr());
+  return settleBuckets(module);
 }

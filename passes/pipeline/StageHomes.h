@@ -36,8 +36,9 @@ public:
 
   /// Notes that the micro-batch of `stage` reads, writes or adds to `symbol`.
   void addUse(mlir::StringAttr symbol, int64_t stage);
-  /// Gives every parameter and state of `module` its stages.
-  void settle(mlir::ModuleOp module);
+  /// Gives every parameter, state and bucket of `module` its stages; failure where the
+  /// members of a bucket live on different ones.
+  mlir::LogicalResult settle(mlir::ModuleOp module);
 
   /// The stages of `symbol`; after `settle` never empty for a declared symbol.
   StageSet of(mlir::StringAttr symbol) const;
@@ -50,6 +51,9 @@ public:
   int64_t countTiedParameters() const { return tiedParameters; }
 
 private:
+  void shareWithMembers(mlir::ModuleOp module);
+  mlir::LogicalResult settleBuckets(mlir::ModuleOp module);
+
   int64_t stageCount;
   int64_t tiedParameters = 0;
   llvm::DenseMap<mlir::StringAttr, StageSet> homes;

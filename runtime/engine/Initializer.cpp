@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The formulas are in Initializer.h. A shard is walked row by row, so that both
+// The formulas are in Initializer.h. A run is walked row by row, so that both
 // halves of a Box-Muller pair are used where a row holds them.
 //
 //===----------------------------------------------------------------------===//
@@ -33,35 +33,25 @@ std::array<double, 2> NormalStream::pair(uint64_t j) const {
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-/// Calls body(local element index, global element index, run length) for each row of the shard.
-template <typename Body> static void forEachRow(const Shard &shard, const TensorView &local, const Body &body) {
-  int64_t run = local.rank == 0 ? 1 : local.dim(-1);
-  std::array<int64_t, TensorView::maxRank> at{};
-  for (int64_t start = 0; start < local.elements(); start += run) {
-    int64_t global = 0;
-    for (size_t i = 0; i < local.rank; ++i)
-      global = global * shard.globalShape[i] + shard.start[i] + at[i];
-    body(start, global, run);
-    for (int i = local.rank - 2; i >= 0 && ++at[i] == local.shape[i]; --i)
-      at[i] = 0;
+void tgpt::runtime::initialize(const plan::Initializer &initializer, uint64_t seed, const ShardRun &run) {
+  if (initializer.kind() != plan::Initializer::NORMAL) {
+    for (int64_t i = 0; i < run.count(); ++i)
+      storeElement(run.elements, initializer.value(), i);
+    return;
   }
+  NormalStream stream(seed, initializer.key());
+  forEachRow(run, [&](int64_t held, int64_t global, int64_t length) {
+    std::array<double, 2> pair{};
+    for (int64_t i = 0; i < length; ++i) {
+      uint64_t index = static_cast<uint64_t>(global + i);
+      if (i == 0 || index % 2 == 0)
+        pair = stream.pair(index / 2);
+      storeElement(run.elements, initializer.value() + initializer.stddev() * pair[index % 2], held + i);
+    }
+  });
 }
 
 void tgpt::runtime::initialize(const plan::Initializer &initializer, uint64_t seed, const Shard &shard,
                                const TensorView &local) {
-  if (initializer.kind() != plan::Initializer::NORMAL) {
-    for (int64_t i = 0; i < local.elements(); ++i)
-      storeElement(local, initializer.value(), i);
-    return;
-  }
-  NormalStream stream(seed, initializer.key());
-  forEachRow(shard, local, [&](int64_t start, int64_t global, int64_t run) {
-    std::array<double, 2> pair{};
-    for (int64_t i = 0; i < run; ++i) {
-      uint64_t index = static_cast<uint64_t>(global + i);
-      if (i == 0 || index % 2 == 0)
-        pair = stream.pair(index / 2);
-      storeElement(local, initializer.value() + initializer.stddev() * pair[index % 2], start + i);
-    }
-  });
+  initialize(initializer, seed, ShardRun::wholeOf(shard, local));
 }

@@ -24,6 +24,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_INITIALIZER_H
 #define TGPT_RUNTIME_ENGINE_INITIALIZER_H
 
+#include "runtime/engine/ShardRun.h"
 #include "runtime/kernels/api/Kernel.h"
 #include "runtime/plan/plan.pb.h"
 
@@ -45,13 +46,9 @@ private:
   uint64_t key;
 };
 
-/// Which part of a global tensor a rank holds.
-struct Shard {
-  std::array<int64_t, TensorView::maxRank> start{}; // global index of local element 0
-  std::array<int64_t, TensorView::maxRank> globalShape{};
-};
-
-/// Fills a rank's part of a variable.
+/// Fills the elements of a variable that a rank holds.
+void initialize(const plan::Initializer &initializer, uint64_t seed, const ShardRun &run);
+/// The same where it holds all of a shard.
 void initialize(const plan::Initializer &initializer, uint64_t seed, const Shard &shard, const TensorView &local);
 
 } // namespace tgpt::runtime

@@ -55,12 +55,39 @@ Attributes tgpt::runtime::attributesOf(const plan::Instruction &instruction,
   return attributes;
 }
 
-Shard tgpt::runtime::shardOf(const plan::Variable &variable, const plan::Buffer &buffer, const RankGrid &grid,
-                             int64_t rank) {
-  Shard shard;
-  for (int i = 0; i < buffer.shape_size(); ++i) {
-    shard.globalShape[i] = variable.global_shape(i);
-    shard.start[i] = grid.indexAlong(rank, variable.dims(i).axes()) * buffer.shape(i);
+/// Narrows a run of a whole shard to what lies in this rank's piece of the flat tensor.
+static void cutToPiece(ShardRun &run, const plan::FlatPart &flat, const TensorView &piece, const RankGrid &grid,
+                       int64_t rank) {
+  int64_t elements = 1;
+  for (int i = 0; i < run.rank; ++i)
+    elements *= run.shape[i];
+  int64_t pieceBegin = grid.indexAlong(rank, flat.axes()) * piece.elements();
+  int64_t begin = std::max(flat.first_element(), pieceBegin);
+  int64_t end = std::min(flat.first_element() + elements, pieceBegin + piece.elements());
+  run.first = begin - flat.first_element();
+  run.elements = piece;
+  run.elements.rank = 1;
+  run.elements.shape[0] = std::max<int64_t>(end - begin, 0);
+  if (end > begin)
+    run.elements.data = piece.as<std::byte>() + (begin - pieceBegin) * sizeInBytes(piece.dtype);
+}
+
+ShardRun tgpt::runtime::runOf(const plan::Variable &variable, const plan::StageProgram &stage, const RankGrid &grid,
+                              int64_t rank, std::byte *arena) {
+  TensorView local =
+      viewOf(stage.buffers(static_cast<int>(variable.buffer())), addressOf(stage, variable.buffer(), 0, arena));
+  ShardRun run;
+  run.rank = variable.global_shape_size();
+  for (int i = 0; i < run.rank; ++i) {
+    const auto &axes = variable.dims(i).axes();
+    run.shard.globalShape[i] = variable.global_shape(i);
+    run.shape[i] = variable.global_shape(i) / grid.sizeOf(axes);
+    run.shard.start[i] = grid.indexAlong(rank, axes) * run.shape[i];
   }
-  return shard;
+  run.elements = local;
+  run.elements.rank = 1;
+  run.elements.shape[0] = local.elements();
+  if (variable.has_flat())
+    cutToPiece(run, variable.flat(), local, grid, rank);
+  return run;
 }

@@ -29,8 +29,9 @@ std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, int64_t s
 Attributes attributesOf(const plan::Instruction &instruction,
                         const std::function<int64_t(const plan::AxisOffset &)> &indexAlong);
 
-/// Which part of a variable a rank holds.
-Shard shardOf(const plan::Variable &variable, const plan::Buffer &buffer, const RankGrid &grid, int64_t rank);
+/// The elements of a variable that a rank of the stage holds; `arena` is the rank's.
+ShardRun runOf(const plan::Variable &variable, const plan::StageProgram &stage, const RankGrid &grid, int64_t rank,
+               std::byte *arena);
 
 } // namespace tgpt::runtime
 

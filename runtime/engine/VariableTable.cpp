@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank holds a shard (by the axes of `dims`) of an addend (by `partial_axes`);
-// ranks that differ in other axes only are replicas.
+// A rank holds a shard (by the axes of `dims`), or a run of its elements (by the axes
+// of `flat`), of an addend (by `partial_axes`); ranks that differ in other axes only
+// are replicas.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/VariableTable.h"
-#include "runtime/comm/BlockCopy.h"
 #include "runtime/engine/PlanViews.h"
 #include "runtime/engine/Scalar.h"
 #include "runtime/plan/Error.h"
@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <tuple>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -57,9 +58,8 @@ const plan::Buffer &VariableTable::bufferOf(const Copy &copy) const {
   return plan.stages(static_cast<int>(copy.stage)).buffers(static_cast<int>(copy.variable->buffer()));
 }
 
-TensorView VariableTable::localView(const Copy &copy, int64_t rank) const {
-  const plan::StageProgram &stage = plan.stages(static_cast<int>(copy.stage));
-  return viewOf(bufferOf(copy), addressOf(stage, copy.variable->buffer(), 0, arenas[rank]->base()));
+ShardRun VariableTable::runOf(const Copy &copy, int64_t rank) const {
+  return runtime::runOf(*copy.variable, plan.stages(static_cast<int>(copy.stage)), grid, rank, arenas[rank]->base());
 }
 
 std::vector<int64_t> VariableTable::holders(const Copy &copy) const {
@@ -75,6 +75,7 @@ bool VariableTable::isFirstReplica(const Copy &copy, int64_t rank) const {
   std::set<std::string> used(copy.variable->partial_axes().begin(), copy.variable->partial_axes().end());
   for (const plan::DimSharding &dim : copy.variable->dims())
     used.insert(dim.axes().begin(), dim.axes().end());
+  used.insert(copy.variable->flat().axes().begin(), copy.variable->flat().axes().end());
   for (const plan::MeshAxis &axis : plan.mesh().axes())
     if (axis.name() != "pp" && !used.count(axis.name()) && grid.coordinate(rank, axis.name()) != 0)
       return false;
@@ -89,24 +90,43 @@ LogicalTensor VariableTable::emptyTensor(const Copy &copy) const {
   return tensor;
 }
 
-/// Adds up the addends of the shard that `rank` (addend 0) holds, and puts the sum in its place.
+/// Copies the elements of a run into the global tensor, from `held`.
+static void scatter(const ShardRun &run, const std::byte *held, const LogicalTensor &into) {
+  size_t size = sizeInBytes(into.dtype);
+  std::byte *global = into.view().as<std::byte>();
+  forEachRow(run, [&](int64_t from, int64_t to, int64_t length) {
+    std::memcpy(global + to * size, held + from * size, length * size);
+  });
+}
+
+/// Copies a run's elements of the global tensor to `held`.
+static void pick(const ShardRun &run, const LogicalTensor &from, std::byte *held) {
+  size_t size = sizeInBytes(from.dtype);
+  const std::byte *global = from.bytes.data();
+  forEachRow(run, [&](int64_t to, int64_t at, int64_t length) {
+    std::memcpy(held + to * size, global + at * size, length * size);
+  });
+}
+
+/// Adds up the addends of the elements that `rank` (addend 0) holds, and puts the sum in its place.
 void VariableTable::gatherShard(const Copy &copy, int64_t rank, const LogicalTensor &into) const {
-  TensorView local = localView(copy, rank);
-  TensorIndex start = shardOf(*copy.variable, bufferOf(copy), grid, rank).start;
+  ShardRun run = runOf(copy, rank);
   plan::Group addends;
   *addends.mutable_axes() = copy.variable->partial_axes();
   if (grid.sizeOf(addends.axes()) == 1)
-    return copyBlock(local, {}, into.view(), start, local.shape);
-  std::vector<double> sums(local.elements());
-  for (int64_t member : grid.groupMembers(addends, rank))
-    for (int64_t i = 0; i < local.elements(); ++i)
-      sums[i] += loadElement(localView(copy, member), i);
-  std::vector<std::byte> bytes(local.bytes());
-  TensorView sum = local;
+    return scatter(run, run.elements.as<std::byte>(), into);
+  std::vector<double> sums(run.count());
+  for (int64_t member : grid.groupMembers(addends, rank)) {
+    TensorView addend = runOf(copy, member).elements;
+    for (int64_t i = 0; i < run.count(); ++i)
+      sums[i] += loadElement(addend, i);
+  }
+  std::vector<std::byte> bytes(run.elements.bytes());
+  TensorView sum = run.elements;
   sum.data = bytes.data();
-  for (int64_t i = 0; i < local.elements(); ++i)
+  for (int64_t i = 0; i < run.count(); ++i)
     storeElement(sum, sums[i], i);
-  copyBlock(sum, {}, into.view(), start, local.shape);
+  scatter(run, bytes.data(), into);
 }
 
 LogicalTensor VariableTable::read(std::string_view name) const {
@@ -129,54 +149,53 @@ void VariableTable::write(std::string_view name, const LogicalTensor &value) con
                 " bytes" + (value.dtype != expected.dtype ? " of another dtype" : ""));
   for (const Copy &copy : copies)
     for (int64_t rank : holders(copy)) {
-      TensorView local = localView(copy, rank);
-      TensorIndex start = shardOf(*copy.variable, bufferOf(copy), grid, rank).start;
+      ShardRun run = runOf(copy, rank);
       if (grid.indexAlong(rank, copy.variable->partial_axes()) == 0)
-        copyBlock(value.view(), start, local, {}, local.shape);
-      else
-        std::memset(local.data, 0, local.bytes());
+        pick(run, value, run.elements.as<std::byte>());
+      else if (run.count() > 0)
+        std::memset(run.elements.data, 0, run.elements.bytes());
     }
 }
 
-void VariableTable::failDifferent(const Copy &copy, const std::string &source, const TensorView &expected,
+void VariableTable::failDifferent(const Copy &copy, const std::string &source, const std::byte *expected,
                                   int64_t rank) const {
-  TensorView local = localView(copy, rank);
-  size_t size = sizeInBytes(local.dtype);
+  TensorView held = runOf(copy, rank).elements;
+  TensorView other = held;
+  other.data = const_cast<std::byte *>(expected);
+  size_t size = sizeInBytes(held.dtype);
   int64_t i = 0;
-  while (std::memcmp(expected.as<char>() + i * size, local.as<char>() + i * size, size) == 0)
+  while (std::memcmp(expected + i * size, held.as<std::byte>() + i * size, size) == 0)
     ++i;
   throw Error("copies of variable '" + copy.variable->name() + "' differ: local element " + std::to_string(i) + " of " +
-              grid.describe(rank) + " is " + std::to_string(loadElement(local, i)) + ", but " + source + " has " +
-              std::to_string(loadElement(expected, i)));
+              grid.describe(rank) + " is " + std::to_string(loadElement(held, i)) + ", but " + source + " has " +
+              std::to_string(loadElement(other, i)));
 }
 
-/// Every holder's shard equals its part of the assembled tensor.
+/// What every rank holds equals its part of the assembled tensor.
 void VariableTable::verifyAgainst(const LogicalTensor &expected, const Copy &copy, int64_t ownerStage) const {
   for (int64_t rank : holders(copy)) {
-    TensorView local = localView(copy, rank);
-    std::vector<std::byte> bytes(local.bytes());
-    TensorView part = local;
-    part.data = bytes.data();
-    copyBlock(expected.view(), shardOf(*copy.variable, bufferOf(copy), grid, rank).start, part, {}, local.shape);
-    if (std::memcmp(part.data, local.data, local.bytes()) != 0)
-      failDifferent(copy, "the first copy in stage " + std::to_string(ownerStage), part, rank);
+    ShardRun run = runOf(copy, rank);
+    std::vector<std::byte> part(run.elements.bytes());
+    pick(run, expected, part.data());
+    if (!part.empty() && std::memcmp(part.data(), run.elements.data, part.size()) != 0)
+      failDifferent(copy, "the first copy in stage " + std::to_string(ownerStage), part.data(), rank);
   }
 }
 
 /// Addends differ by design: only replicas of one addend are compared.
 void VariableTable::verifyPartial(const Copy &copy) const {
+  auto place = [&](int64_t rank, const ShardRun &run) {
+    return std::tuple(run.shard.start, run.first, run.count(), grid.indexAlong(rank, copy.variable->partial_axes()));
+  };
   for (int64_t first : holders(copy)) {
     if (!isFirstReplica(copy, first))
       continue;
-    TensorView expected = localView(copy, first);
-    auto place = [&](int64_t rank) {
-      return std::pair(shardOf(*copy.variable, bufferOf(copy), grid, rank).start,
-                       grid.indexAlong(rank, copy.variable->partial_axes()));
-    };
+    ShardRun expected = runOf(copy, first);
     for (int64_t rank : holders(copy)) {
-      TensorView local = localView(copy, rank);
-      if (place(rank) == place(first) && std::memcmp(expected.data, local.data, local.bytes()) != 0)
-        failDifferent(copy, grid.describe(first), expected, rank);
+      ShardRun run = runOf(copy, rank);
+      if (run.count() > 0 && place(rank, run) == place(first, expected) &&
+          std::memcmp(expected.elements.data, run.elements.data, run.elements.bytes()) != 0)
+        failDifferent(copy, grid.describe(first), expected.elements.as<std::byte>(), rank);
     }
   }
 }
@@ -194,10 +213,18 @@ void VariableTable::verifyCopiesEqual() const {
   }
 }
 
+/// Clears what outlives a segment: flat tensors have elements that belong to no variable.
+static void clearPersistentRegions(const plan::StageProgram &stage, std::byte *arena) {
+  for (const plan::Region &region : stage.regions())
+    if (region.kind() == plan::Region::PARAMETERS || region.kind() == plan::Region::GRADIENTS ||
+        region.kind() == plan::Region::OPTIMIZER)
+      std::memset(arena + region.offset_bytes(), 0, region.slot_bytes());
+}
+
 void VariableTable::initialize(int64_t rank) const {
+  clearPersistentRegions(plan.stages(static_cast<int>(grid.stageOf(rank))), arenas[rank]->base());
   for (const auto &[name, copies] : variables)
     for (const Copy &copy : copies)
       if (copy.stage == grid.stageOf(rank))
-        runtime::initialize(copy.variable->initializer(), plan.seed(),
-                            shardOf(*copy.variable, bufferOf(copy), grid, rank), localView(copy, rank));
+        runtime::initialize(copy.variable->initializer(), plan.seed(), runOf(copy, rank));
 }

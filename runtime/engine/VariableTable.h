@@ -49,14 +49,14 @@ private:
 
   const Copies &copiesOf(std::string_view name) const;
   const plan::Buffer &bufferOf(const Copy &copy) const;
-  TensorView localView(const Copy &copy, int64_t rank) const;
+  ShardRun runOf(const Copy &copy, int64_t rank) const;
   std::vector<int64_t> holders(const Copy &copy) const;
   bool isFirstReplica(const Copy &copy, int64_t rank) const;
   LogicalTensor emptyTensor(const Copy &copy) const;
   void gatherShard(const Copy &copy, int64_t rank, const LogicalTensor &into) const;
   void verifyPartial(const Copy &copy) const;
   void verifyAgainst(const LogicalTensor &expected, const Copy &copy, int64_t ownerStage) const;
-  [[noreturn]] void failDifferent(const Copy &copy, const std::string &source, const TensorView &expected,
+  [[noreturn]] void failDifferent(const Copy &copy, const std::string &source, const std::byte *expected,
                                   int64_t rank) const;
 
   const plan::Plan &plan;

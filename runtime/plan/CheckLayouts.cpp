@@ -9,10 +9,12 @@
 // it reads and writes and how they are spread over the ranks, and
 //
 //   - a numbered value is read from the bytes it was written to, and nothing has been
-//     written there since;
+//     written there since; it may be made in parts and taken in others (buckets);
+//   - a numbered value is made once and, if it is not in a variable, read: what the next
+//     step needs has not been left on the way there;
 //   - what is read was last written as the reader takes it: a partial sum that no
 //     collective has closed is not read as whole, nor a whole value reduced again. Where
-//     a buffer is only a part of the other (a piece of a bucket), the partial axes must
+//     a buffer is only a part of the other (a member of a bucket), the partial axes must
 //     agree;
 //   - the layout that a collective gives follows from the one it takes and its group;
 //   - a variable holds at the end of a step what it says and what the next step takes
@@ -210,6 +212,7 @@ public:
       run(plan::Segment::BACKWARD);
     }
     run(plan::Segment::UPDATE);
+    checkAllRead();
     for (const plan::Variable &variable : stage.variables())
       checkEnd(variable);
   }
@@ -219,6 +222,8 @@ private:
   static constexpr uint32_t ofVariable = ~0u;
 
   void run(plan::Segment::Kind kind) {
+    if (kind == plan::Segment::FORWARD)
+      madeInPass.clear();
     for (int s = 0; s < stage.segments_size(); ++s)
       for (int i = 0; stage.segments(s).kind() == kind && i < stage.segments(s).instructions_size(); ++i) {
         if (problems.full())
@@ -228,10 +233,28 @@ private:
         if (!problem.empty())
           problems.add(instructionPlace(plan, stage, s, i) + " " + problem);
         for (int o = 0; o < instruction.outputs_size(); ++o)
-          state.add({extentOf(stage.buffers(instruction.outputs(o))), instruction.outputs(o),
-                     instruction.layouts(instruction.inputs_size() + o),
-                     instruction.values(instruction.inputs_size() + o)});
+          write(instruction, o, {s, i});
       }
+  }
+
+  void write(const plan::Instruction &instruction, int output, std::pair<int, int> place) {
+    const plan::Buffer &buffer = stage.buffers(instruction.outputs(output));
+    int operand = instruction.inputs_size() + output;
+    uint32_t value = instruction.values(operand);
+    state.add({extentOf(buffer), instruction.outputs(output), instruction.layouts(operand), value});
+    if (value != 0 && !madeInPass.insert({value, instruction.outputs(output)}).second)
+      problems.add(instructionPlace(plan, stage, place.first, place.second) + " makes value " + std::to_string(value) +
+                   " a second time");
+    if (value != 0 && stage.regions(buffer.region()).kind() >= plan::Region::ACTIVATIONS)
+      made.try_emplace(value, place);
+  }
+
+  /// Nothing was made in vain: so an instruction that took it is missing.
+  void checkAllRead() {
+    for (const auto &[value, place] : made)
+      if (!taken.count(value) && !problems.full())
+        problems.add(instructionPlace(plan, stage, place.first, place.second) + " makes value " +
+                     std::to_string(value) + ", which no instruction reads");
   }
 
   std::string problemOf(const plan::Instruction &instruction) {
@@ -256,12 +279,16 @@ private:
     }
   }
 
-  std::string problemOfRead(uint32_t buffer, uint32_t taken, uint32_t value) const {
+  std::string problemOfRead(uint32_t buffer, uint32_t layout, uint32_t value) {
+    if (value != 0)
+      taken.insert(value);
     std::string problem;
-    state.forEachPiece(extentOf(stage.buffers(buffer)), [&](int64_t, const LastWrites::Write *write) {
+    const Extent extent = extentOf(stage.buffers(buffer));
+    state.forEachPiece(extent, [&](int64_t, const LastWrites::Write *write) {
       if (!write) // CheckDataflow's concern
         return true;
-      if (value != 0 && (write->value != value || write->buffer != buffer)) {
+      bool isPart = extent.contains(write->extent) || write->extent.contains(extent);
+      if (value != 0 && (write->value != value || !isPart)) {
         problem = "takes '" + stage.buffers(buffer).name() + "' for value " + std::to_string(value) + ", but value " +
                   std::to_string(write->value) + " was written there last, as '" + stage.buffers(write->buffer).name() +
                   "'";
@@ -269,11 +296,9 @@ private:
       }
       const plan::Layout &written =
           write->layout == ofVariable ? variableLayouts.at(write->buffer) : plan.layouts(write->layout);
-      const auto &shape = stage.buffers(buffer).shape(), &writtenShape = stage.buffers(write->buffer).shape();
-      bool isWhole = written.dims_size() == shape.size() &&
-                     std::equal(shape.begin(), shape.end(), writtenShape.begin(), writtenShape.end());
-      if (isWhole ? !same(written, plan.layouts(taken)) : !samePartial(written, plan.layouts(taken)))
-        problem = "takes '" + stage.buffers(buffer).name() + "' for " + layoutText(plan.layouts(taken)) +
+      bool isWhole = write->buffer == buffer;
+      if (isWhole ? !same(written, plan.layouts(layout)) : !samePartial(written, plan.layouts(layout)))
+        problem = "takes '" + stage.buffers(buffer).name() + "' for " + layoutText(plan.layouts(layout)) +
                   ", but it is " + layoutText(written);
       return problem.empty();
     });
@@ -307,9 +332,20 @@ private:
     return layout.partial_axes().empty() ? "" : "reports what is " + layoutText(layout);
   }
 
-  static plan::Layout layoutOf(const plan::Variable &variable) {
+  /// What the buffer of a variable holds: its shard, or a piece of a flat tensor of which
+  /// the first of two dimensions has an entry a shard.
+  plan::Layout layoutOf(const plan::Variable &variable) const {
     plan::Layout layout;
-    *layout.mutable_dims() = variable.dims();
+    if (variable.has_flat()) {
+      if (stage.buffers(variable.buffer()).shape_size() > 1) {
+        plan::DimSharding &shards = *layout.add_dims();
+        for (const plan::DimSharding &dim : variable.dims())
+          shards.mutable_axes()->MergeFrom(dim.axes());
+      }
+      *layout.add_dims()->mutable_axes() = variable.flat().axes();
+    } else {
+      *layout.mutable_dims() = variable.dims();
+    }
     *layout.mutable_partial_axes() = variable.partial_axes();
     if (variable.partial_axes_size() > 0)
       layout.set_reduction("sum");
@@ -335,7 +371,10 @@ private:
   const plan::StageProgram &stage;
   std::vector<int64_t> &channelLayouts; // by channel; -1 before its first use
   PlanProblems &problems;
-  std::map<uint32_t, plan::Layout> variableLayouts; // by buffer: what variables hold between steps
+  std::map<uint32_t, plan::Layout> variableLayouts;   // by buffer: what variables hold between steps
+  std::map<uint32_t, std::pair<int, int>> made;       // values outside variables, and where
+  std::set<std::pair<uint32_t, uint32_t>> madeInPass; // value and buffer, this time through the segments
+  std::set<uint32_t> taken;                           // values that are read
   LastWrites state;
 };
 

@@ -44,6 +44,8 @@ public:
     for (const plan::Variable &variable : stage.variables())
       checkVariable(variable);
     if (!problems.any())
+      checkFlatApart();
+    if (!problems.any())
       checkVariablesApart();
   }
 
@@ -54,6 +56,9 @@ private:
   void checkVariable(const plan::Variable &variable);
   void checkVariableRegion(const plan::Variable &variable, const std::string &where);
   void checkLocalShape(const plan::Variable &variable, const std::string &where);
+  void checkFlatShape(const plan::Variable &variable, const std::string &where);
+  void checkAxes(const plan::Variable &variable, const std::string &where);
+  void checkFlatApart();
   void checkInitializer(const plan::Variable &variable, const std::string &where);
   void checkVariablesApart();
 
@@ -149,6 +154,14 @@ void StageMemory::checkBuffer(int index) {
                  ", which is not a multiple of its element size " + std::to_string(elementBytes(buffer.dtype())));
 }
 
+/// Elements of the shard that a variable's `dims` give.
+static int64_t shardElements(const plan::Variable &variable, const RankGrid &grid) {
+  int64_t elements = 1;
+  for (int i = 0; i < variable.dims_size(); ++i)
+    elements *= variable.global_shape(i) / grid.sizeOf(variable.dims(i).axes());
+  return elements;
+}
+
 static bool isPersistent(plan::Region::Kind kind) {
   return kind == plan::Region::PARAMETERS || kind == plan::Region::GRADIENTS || kind == plan::Region::OPTIMIZER;
 }
@@ -177,34 +190,64 @@ void StageMemory::checkVariableRegion(const plan::Variable &variable, const std:
 
 void StageMemory::checkLocalShape(const plan::Variable &variable, const std::string &where) {
   const plan::Buffer &buffer = stage.buffers(variable.buffer());
+  if (variable.has_flat())
+    return checkFlatShape(variable, where);
   if (variable.global_shape_size() != buffer.shape_size() || variable.dims_size() != buffer.shape_size())
     return problems.add(where + " has " + std::to_string(variable.global_shape_size()) + " global dimensions and " +
                         std::to_string(variable.dims_size()) + " shardings, but its buffer has " +
                         std::to_string(buffer.shape_size()) + " dimensions");
-  std::set<std::string> used;
-  auto useAxis = [&](const std::string &axis) {
-    if (axis != "dp" && axis != "tp")
-      problems.add(where + " is spread over axis '" + axis + "', only 'dp' and 'tp' are possible");
-    else if (!used.insert(axis).second)
-      problems.add(where + " uses axis '" + axis + "' twice");
-  };
+  checkAxes(variable, where);
+  if (problems.any())
+    return;
   for (int i = 0; i < buffer.shape_size(); ++i) {
-    int64_t parts = 1;
-    for (const std::string &axis : variable.dims(i).axes()) {
-      useAxis(axis);
-      parts *= grid.axisSize(axis);
-      if (problems.any())
-        return;
-    }
+    int64_t parts = grid.sizeOf(variable.dims(i).axes());
     int64_t global = variable.global_shape(i);
     if (global < 1 || global % parts != 0 || global / parts != buffer.shape(i))
       problems.add(where + ": global dimension " + std::to_string(i) + " is " + std::to_string(global) + " over " +
                    std::to_string(parts) + " ranks, but the buffer holds " + std::to_string(buffer.shape(i)));
   }
-  for (const std::string &axis : variable.partial_axes())
-    useAxis(axis);
   if (!tensorBytes(buffer.dtype(), variable.global_shape()))
     problems.add(where + " has a global shape whose bytes overflow");
+}
+
+/// Each axis spreads the variable once, in one way.
+void StageMemory::checkAxes(const plan::Variable &variable, const std::string &where) {
+  std::set<std::string> used;
+  auto useAxes = [&](const auto &axes) {
+    for (const std::string &axis : axes)
+      if (axis != "dp" && axis != "tp")
+        problems.add(where + " is spread over axis '" + axis + "', only 'dp' and 'tp' are possible");
+      else if (!used.insert(axis).second)
+        problems.add(where + " uses axis '" + axis + "' twice");
+  };
+  for (const plan::DimSharding &dim : variable.dims())
+    useAxes(dim.axes());
+  useAxes(variable.partial_axes());
+  useAxes(variable.flat().axes());
+}
+
+/// The shard ends within the flat tensor of which the buffer is a piece.
+void StageMemory::checkFlatShape(const plan::Variable &variable, const std::string &where) {
+  const plan::Buffer &buffer = stage.buffers(variable.buffer());
+  if (variable.global_shape_size() != variable.dims_size() || variable.dims_size() > mostDimensions)
+    return problems.add(where + " has " + std::to_string(variable.global_shape_size()) + " global dimensions and " +
+                        std::to_string(variable.dims_size()) + " shardings, expected equally many and at most " +
+                        std::to_string(mostDimensions));
+  checkAxes(variable, where);
+  if (!tensorBytes(buffer.dtype(), variable.global_shape()))
+    problems.add(where + " has a global shape that is empty or whose bytes overflow");
+  if (problems.any())
+    return;
+  for (int i = 0; i < variable.dims_size(); ++i)
+    if (int64_t parts = grid.sizeOf(variable.dims(i).axes()); variable.global_shape(i) % parts != 0)
+      return problems.add(where + ": global dimension " + std::to_string(i) + " is " +
+                          std::to_string(variable.global_shape(i)) + " over " + std::to_string(parts) + " ranks");
+  int64_t whole, begin = variable.flat().first_element(), elements = shardElements(variable, grid);
+  if (__builtin_mul_overflow(tensorBytes(buffer.dtype(), buffer.shape()).value_or(0) / elementBytes(buffer.dtype()),
+                             grid.sizeOf(variable.flat().axes()), &whole) ||
+      begin < 0 || begin > whole || elements > whole - begin)
+    problems.add(where + " has " + std::to_string(elements) + " elements from " + std::to_string(begin) +
+                 " on in a flat tensor of " + std::to_string(whole));
 }
 
 void StageMemory::checkInitializer(const plan::Variable &variable, const std::string &where) {
@@ -235,6 +278,28 @@ void StageMemory::checkVariable(const plan::Variable &variable) {
   checkInitializer(variable, where);
 }
 
+/// Variables of one flat tensor have different elements of it, cut over the same axes.
+void StageMemory::checkFlatApart() {
+  std::map<uint32_t, std::vector<const plan::Variable *>> byBuffer;
+  for (const plan::Variable &variable : stage.variables())
+    byBuffer[variable.buffer()].push_back(&variable);
+  for (auto &[buffer, variables] : byBuffer) {
+    std::sort(variables.begin(), variables.end(),
+              [](const auto *a, const auto *b) { return a->flat().first_element() < b->flat().first_element(); });
+    for (size_t i = 1; i < variables.size(); ++i) {
+      const plan::Variable &before = *variables[i - 1], &variable = *variables[i];
+      if (!before.has_flat() || !variable.has_flat())
+        continue; // no flat tensor: checkVariablesApart
+      std::string where = place + ", variables '" + before.name() + "' and '" + variable.name() + "' ";
+      if (!std::equal(before.flat().axes().begin(), before.flat().axes().end(), variable.flat().axes().begin(),
+                      variable.flat().axes().end()))
+        problems.add(where + "share buffer '" + stage.buffers(buffer).name() + "', but are cut over different axes");
+      else if (before.flat().first_element() + shardElements(before, grid) > variable.flat().first_element())
+        problems.add(where + "overlap in the flat tensor of buffer '" + stage.buffers(buffer).name() + "'");
+    }
+  }
+}
+
 void StageMemory::checkVariablesApart() {
   std::set<std::string> names;
   std::vector<std::pair<Extent, const plan::Variable *>> extents;
@@ -246,8 +311,11 @@ void StageMemory::checkVariablesApart() {
   std::sort(extents.begin(), extents.end(), [](const auto &a, const auto &b) {
     return std::pair(a.first.region, a.first.begin) < std::pair(b.first.region, b.first.begin);
   });
+  auto shareFlat = [](const plan::Variable &a, const plan::Variable &b) {
+    return a.has_flat() && b.has_flat() && a.buffer() == b.buffer();
+  };
   for (size_t i = 1; i < extents.size(); ++i)
-    if (extents[i - 1].first.overlaps(extents[i].first))
+    if (extents[i - 1].first.overlaps(extents[i].first) && !shareFlat(*extents[i - 1].second, *extents[i].second))
       problems.add(place + ", variables '" + extents[i - 1].second->name() + "' and '" + extents[i].second->name() +
                    "' overlap in " + regionText(stage, extents[i].first.region));
 }

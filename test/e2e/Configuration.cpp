@@ -32,6 +32,8 @@ std::string Configuration::text() const {
     text += number(i == 0 ? " --stages=" : ",", options.stages[i]);
   if (options.recompute != "none")
     text += " --recompute=" + options.recompute;
+  if (options.zero > 0)
+    text += number(" --zero=", options.zero) + number(" --zero-bucket-mib=", options.zeroBucketMib);
   return text + number(" --micro-batches=", options.microBatches) +
          number(" --micro-batch-samples=", options.microBatchSamples);
 }
@@ -99,6 +101,8 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.sequenceParallel = options.tp > 1 && coin();
     options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6});
     options.recompute = oneOf({"none", "none", "selective", "full"});
+    options.zero = oneOf<int64_t>({0, 1, 2, 3});
+    options.zeroBucketMib = oneOf<int64_t>({0, 25}); // a bucket a layer, or all of a stage in one
     if (samples % (options.dp * options.microBatches) != 0 || drawn.ranks() > mostRanks || !isServed(drawn))
       continue;
     options.microBatchSamples = samples / options.dp / options.microBatches;

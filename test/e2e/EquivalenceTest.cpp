@@ -42,30 +42,38 @@ std::vector<Snapshot> trainModel(const Model &model, const std::string &flags) {
   return train(plan, settings);
 }
 
-/// The plan of one rank, trained once a model.
-const std::vector<Snapshot> &reference(const Model &model) {
-  static std::map<std::string, std::vector<Snapshot>> references;
-  auto found = references.find(model.name);
-  if (found == references.end())
-    found = references.emplace(model.name, trainModel(model, "--micro-batches=1 --micro-batch-samples=16")).first;
+/// The plan of one rank, trained once a model and number of samples.
+const std::vector<Snapshot> &reference(const Model &model, int samples = 16) {
+  static std::map<std::pair<std::string, int>, std::vector<Snapshot>> references;
+  auto found = references.find({model.name, samples});
+  if (found == references.end()) {
+    std::string flags = "--micro-batches=1 --micro-batch-samples=" + std::to_string(samples);
+    found = references.emplace(std::pair(model.name, samples), trainModel(model, flags)).first;
+  }
   return found->second;
 }
 
-/// A grid and how it deals out the 16 samples of a step.
+/// A grid and how it deals out the samples of a step.
 struct Grid {
   int tp, pp, dp;
   bool sp;
   int microBatches;
   const char *recompute = "none";
+  int zero = 0;
+  int bucketMib = 25; // holds all of a nano model; 0: a bucket a layer
 
+  /// 16 samples, or 12 where dp has a factor of three.
+  int samples() const { return dp % 3 == 0 ? 12 : 16; }
   std::string flags() const {
     return "--tp=" + std::to_string(tp) + " --pp=" + std::to_string(pp) + " --dp=" + std::to_string(dp) +
            (sp ? " --sp" : "") + " --recompute=" + recompute + " --micro-batches=" + std::to_string(microBatches) +
-           " --micro-batch-samples=" + std::to_string(16 / dp / microBatches);
+           " --micro-batch-samples=" + std::to_string(samples() / dp / microBatches) +
+           (zero ? " --zero=" + std::to_string(zero) + " --zero-bucket-mib=" + std::to_string(bucketMib) : "");
   }
   std::string name() const {
     return "tp" + std::to_string(tp) + "pp" + std::to_string(pp) + "dp" + std::to_string(dp) + (sp ? "sp" : "") + "m" +
-           std::to_string(microBatches) + (recompute == std::string("none") ? "" : std::string("_") + recompute);
+           std::to_string(microBatches) + (recompute == std::string("none") ? "" : std::string("_") + recompute) +
+           (zero ? "zero" + std::to_string(zero) + (bucketMib == 0 ? "layers" : "") : "");
   }
 };
 
@@ -91,8 +99,34 @@ std::vector<Grid> grids() {
 
 /// Some grids with every axis alone and all together, for models with more to go wrong.
 std::vector<Grid> fewGrids() {
-  return {{4, 1, 1, false, 1}, {1, 4, 1, false, 8}, {1, 1, 8, false, 1}, {2, 1, 2, true, 2},
-          {2, 2, 2, true, 4},  {2, 2, 2, false, 2}, {4, 2, 2, true, 2},  {2, 2, 2, true, 2, "full"}};
+  return {{4, 1, 1, false, 1},
+          {1, 4, 1, false, 8},
+          {1, 1, 8, false, 1},
+          {2, 1, 2, true, 2},
+          {2, 2, 2, true, 4},
+          {2, 2, 2, false, 2},
+          {4, 2, 2, true, 2},
+          {2, 2, 2, true, 2, "full"},
+          {1, 1, 4, false, 2, "selective", 1},
+          {2, 2, 2, true, 2, "none", 2},
+          {2, 1, 2, true, 2, "full", 3}};
+}
+
+/// The same with optimizer states, gradients and parameters shared out over dp.
+std::vector<Grid> zeroGrids() {
+  std::vector<Grid> all;
+  for (int zero : {1, 2, 3}) {
+    for (int tp : {1, 2})
+      for (int pp : {1, 2})
+        for (int dp : {2, 3})
+          all.push_back({tp, pp, dp, /*sp=*/tp > 1 && dp == 2, 2, "none", zero, pp == 1 ? 25 : 0});
+    all.push_back({1, 1, 4, false, 1, "none", zero, 0});
+    all.push_back({2, 1, 4, true, 1, "selective", zero});
+    all.push_back({1, 1, 6, false, 2, "none", zero});
+    all.push_back({1, 4, 2, false, 4, "none", zero}); // a stage a layer; the tied embedding on the first and last
+    all.push_back({2, 2, 3, true, 1, "full", zero});
+  }
+  return all;
 }
 
 const Model plain[] = {{"nano", "nano"}, {"nano_gpt2", "nano-gpt2"}};
@@ -119,7 +153,7 @@ protected:
 TEST_P(EquivalenceTest, EqualsOneRank) {
   const auto &[model, grid] = GetParam();
   std::vector<Difference> differences =
-      compare(trainModel(model, grid.flags()), reference(model), settings.learningRate);
+      compare(trainModel(model, grid.flags()), reference(model, grid.samples()), settings.learningRate);
   for (const Difference &difference : differences)
     EXPECT_LE(difference.error, tolerance) << difference.text();
   worst.note(differences, std::string(model.name) + " " + grid.name());
@@ -131,6 +165,8 @@ static std::string nameOf(const testing::TestParamInfo<std::tuple<Model, Grid>> 
 
 INSTANTIATE_TEST_SUITE_P(Grids, EquivalenceTest, testing::Combine(testing::ValuesIn(plain), testing::ValuesIn(grids())),
                          nameOf);
+INSTANTIATE_TEST_SUITE_P(Zero, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(plain), testing::ValuesIn(zeroGrids())), nameOf);
 INSTANTIATE_TEST_SUITE_P(Dropout, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withDropout), testing::ValuesIn(fewGrids())), nameOf);
 INSTANTIATE_TEST_SUITE_P(LossTerms, EquivalenceTest,

@@ -26,6 +26,7 @@
 #include "passes/recompute/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/training/Passes.h"
+#include "passes/zero/Passes.h"
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 
@@ -40,6 +41,7 @@ static void registerPasses() {
   registerTrainingPasses();
   registerRecomputePasses();
   registerShardingPasses();
+  registerZeroPasses();
   registerPipelinePasses();
   registerLoweringPasses();
   registerMemoryPasses();

@@ -96,6 +96,12 @@ private:
     add("fewer micro-batches than stages", options.microBatches < options.pp);
     for (const char *mode : {"selective", "full"})
       add(std::string("recompute ") + mode, options.recompute == mode);
+    for (int64_t zero : {1, 2, 3}) {
+      bool isShared = options.zero == zero && options.dp > 1;
+      add("zero=" + std::to_string(zero), isShared);
+      add("zero=" + std::to_string(zero) + ", tp and pp", isShared && options.tp > 1 && options.pp > 1);
+    }
+    add("zero and recompute", options.zero > 0 && options.dp > 1 && options.recompute != "none");
     add("ignored labels", configuration.ignored != IgnoredLabels::None);
   }
 

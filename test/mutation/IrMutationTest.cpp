@@ -215,3 +215,17 @@ TEST(IrMutationTest, VerifierRefusesMutants) {
   EXPECT_GT(table.mutants(), 4000);
   EXPECT_EQ(table.shareCaught(), 1);
 }
+
+TEST(IrMutationTest, VerifierRefusesMutantsOfZero) {
+  InProcessCompiler compiler;
+  MutationTable table;
+  for (int64_t zero : {1, 2, 3}) {
+    Configuration program = mutatedZeroPrograms(/*pp=*/1, zero)[zero == 2];
+    IrMutation mutation(compiler, program, "zero", table);
+    mutation.mutateCollectives();
+    mutation.mutateTypes();
+  }
+  std::printf("%s", table.text().c_str());
+  EXPECT_GT(table.mutants(), 1000);
+  EXPECT_EQ(table.shareCaught(), 1);
+}

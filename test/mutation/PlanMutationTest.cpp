@@ -121,13 +121,30 @@ private:
 
 } // namespace
 
-TEST(PlanMutationTest, CheckerRefusesMutants) {
+static void expectRefusals(const std::vector<Configuration> &programs, int64_t atLeast) {
   InProcessCompiler compiler;
   MutationTable table;
+  for (const Configuration &program : programs)
+    PlanMutation(compiler.compile(program.model, program.options), program.text(), table).mutateAll();
+  std::printf("%s", table.text().c_str());
+  EXPECT_GT(table.mutants(), atLeast);
+  EXPECT_EQ(table.shareCaught(), 1);
+}
+
+TEST(PlanMutationTest, CheckerRefusesMutants) {
+  std::vector<Configuration> programs;
   for (auto [pp, dp] : {std::pair(1, 2), std::pair(2, 1), std::pair(2, 2)})
     for (const Configuration &program : mutatedPrograms(pp, dp))
-      PlanMutation(compiler.compile(program.model, program.options), program.text(), table).mutateAll();
-  std::printf("%s", table.text().c_str());
-  EXPECT_GT(table.mutants(), 1000);
-  EXPECT_EQ(table.shareCaught(), 1);
+      programs.push_back(program);
+  expectRefusals(programs, 1000);
+}
+
+// Buckets: what is packed, cut into pieces, gathered and taken apart.
+TEST(PlanMutationTest, CheckerRefusesMutantsOfZero) {
+  std::vector<Configuration> programs;
+  for (int64_t zero : {1, 2, 3})
+    for (const Configuration &program : mutatedZeroPrograms(/*pp=*/1, zero))
+      programs.push_back(program);
+  programs.push_back(mutatedZeroPrograms(/*pp=*/2, /*zero=*/3).front());
+  expectRefusals(programs, 1000);
 }

@@ -37,6 +37,22 @@ inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
   return programs;
 }
 
+/// The same models, two layers a stage, with what dp ranks hold shared out; a bucket a
+/// layer, so that there are several of a size.
+inline std::vector<Configuration> mutatedZeroPrograms(int64_t pp, int64_t zero) {
+  std::vector<Configuration> programs;
+  for (Configuration program : mutatedPrograms(pp)) {
+    // One with norms that are partial over tp, and one with biases.
+    if (program.options.sequenceParallel != (program.model.family == ModelFamily::Llama))
+      continue;
+    program.model.layers = 2 * pp;
+    program.options.zero = zero;
+    program.options.zeroBucketMib = 0;
+    programs.push_back(program);
+  }
+  return programs;
+}
+
 } // namespace tgpt
 
 #endif // TGPT_TEST_MUTATION_PROGRAMS_H

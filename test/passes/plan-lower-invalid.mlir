@@ -98,3 +98,34 @@ module {
     return %0 : tensor<f32>
   }
 }
+
+// -----
+
+// A rank holds a piece of a bucket, and so no member of it.
+module {
+  dist.mesh @mesh (dp = 2, pp = 1)
+  tgpt.parameter @a : tensor<4xf32, #dist.layout<[-], of = [4]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
+  tgpt.bucket @bucket of [@a] at [0] : tensor<2xf32, #dist.layout<[dp], of = [4]>>
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+      // expected-error @below {{uses '@a', of which a rank holds a piece of bucket '@bucket' only}}
+      %0 = tgpt.read @a : tensor<4xf32, #dist.layout<[-], of = [4]>>
+    }
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (dp = 2, pp = 1)
+  tgpt.parameter @a : tensor<4xf32, #dist.layout<[-], of = [4]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
+  tgpt.bucket @bucket of [@a] at [0] : tensor<4xf32, #dist.layout<[-], of = [4]>>
+  // expected-error @below {{C1: @a is a member of '@bucket' too}}
+  tgpt.bucket @other of [@a] at [0] : tensor<4xf32, #dist.layout<[-], of = [4]>>
+  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    return
+  }
+}

@@ -227,3 +227,26 @@ module {
     return
   }
 }
+
+// -----
+
+// A bucket lives on the stage of all of its members.
+module attributes {dist.stages = array<i64: 1, 1>} {
+  dist.mesh @mesh (dp = 2, pp = 2, tp = 1)
+  tgpt.state metric @first : tensor<4xf32, #dist.layout<[-], of = [4]>>
+  tgpt.state metric @second : tensor<4xf32, #dist.layout<[-], of = [4]>>
+  tgpt.parameter @a : tensor<4xf32, #dist.layout<[-], of = [4]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
+  tgpt.parameter @b : tensor<4xf32, #dist.layout<[-], of = [4]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
+  tgpt.state moment1 @a.m of @a : tensor<4xf32, #dist.layout<[-], of = [4]>>
+  tgpt.state moment1 @b.m of @b : tensor<4xf32, #dist.layout<[-], of = [4]>>
+  // expected-error @+1 {{members @a.m and @b.m live on different stages}}
+  tgpt.bucket @bucket of [@a.m, @b.m] at [0, 4] : tensor<8xf32, #dist.layout<[-], of = [8]>>
+  func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} {
+    %0 = tgpt.read @a {tgpt.layer = 0 : i64} : tensor<4xf32, #dist.layout<[-], of = [4]>>
+    tgpt.accumulate %0, @first {tgpt.layer = 0 : i64} : tensor<4xf32, #dist.layout<[-], of = [4]>>
+    %1 = tgpt.read @b {tgpt.layer = 1 : i64} : tensor<4xf32, #dist.layout<[-], of = [4]>>
+    tgpt.accumulate %1, @second {tgpt.layer = 2 : i64} : tensor<4xf32, #dist.layout<[-], of = [4]>>
+    tgpt.begin_backward
+    return
+  }
+}

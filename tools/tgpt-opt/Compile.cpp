@@ -45,6 +45,10 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
       return fail("--" + name + " is " + llvm::Twine(value) + ", expected 1 to 1048576");
   if (options.recompute != "none" && options.recompute != "selective" && options.recompute != "full")
     return fail("--recompute is '" + options.recompute + "', expected none, selective or full");
+  if (options.zero < 0 || options.zero > 3)
+    return fail("--zero is " + llvm::Twine(options.zero) + ", expected 0 to 3");
+  if (options.zeroBucketMib < 0 || options.zeroBucketMib > (1 << 20))
+    return fail("--zero-bucket-mib is " + llvm::Twine(options.zeroBucketMib) + ", expected 0 to 1048576");
   for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", request.memoryReport},
                             {"communication-report", request.communicationReport}})
     if (form != "text" && form != "json" && form != "none")

@@ -25,6 +25,14 @@ struct Flags {
                       cl::cat(category)};
   cl::opt<bool> sp{"sp", cl::desc("Sequence parallelism: shard the sequence over tp between tensor-parallel regions"),
                    cl::cat(category)};
+  cl::opt<int64_t> zero{
+      "zero",
+      cl::desc("What dp ranks share out (ZeRO): 1 optimizer states, 2 gradients too, 3 parameters too (default 0)"),
+      cl::value_desc("stage"), cl::init(0), cl::cat(category)};
+  cl::opt<int64_t> zeroBucketMib{"zero-bucket-mib",
+                                 cl::desc("MiB of gradients up to which consecutive layers share a collective; 0: one "
+                                          "layer, as --zero=3 always (default 25)"),
+                                 cl::value_desc("MiB"), cl::init(25), cl::cat(category)};
   cl::opt<int64_t> microBatches{"micro-batches", cl::desc("Micro-batches of a step, for each dp rank (default 1)"),
                                 cl::value_desc("count"), cl::init(1), cl::cat(category)};
   cl::opt<int64_t> microBatchSamples{"micro-batch-samples",
@@ -59,7 +67,8 @@ struct Flags {
   cl::opt<uint64_t> seed{"seed", cl::desc("Seed of the initial weights and the dropout masks (default 0)"),
                          cl::value_desc("number"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> compileTo{
-      "compile-to", cl::desc("Stop after a phase: model, training, sharded, partitioned, pipelined or plan (default)"),
+      "compile-to",
+      cl::desc("Stop after a phase: model, training, sharded, partitioned, zero, pipelined or plan (default)"),
       cl::value_desc("phase"), cl::init("plan"), cl::cat(category)};
   cl::opt<std::string> memoryReport{"memory-report",
                                     cl::desc("Memory-cost report of compiled.bin: text (default), json or none"),
@@ -85,9 +94,9 @@ template <typename T> void append(std::string &text, const cl::opt<T> &flag) {
 std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
-  appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->microBatches, flags->microBatchSamples, flags->dtype,
-            flags->recompute, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
-            flags->labelSmoothing, flags->zLoss, flags->seed);
+  appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->microBatches,
+            flags->microBatchSamples, flags->dtype, flags->recompute, flags->maxGradNorm, flags->beta1, flags->beta2,
+            flags->epsilon, flags->weightDecay, flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -106,6 +115,8 @@ CompileRequest tgpt::readCompileFlags() {
   options.pp = flags->pp;
   options.dp = flags->dp;
   options.sequenceParallel = flags->sp;
+  options.zero = flags->zero;
+  options.zeroBucketMib = flags->zeroBucketMib;
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
   options.dtype = flags->dtype;

@@ -26,6 +26,7 @@
 #include "passes/recompute/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/training/Passes.h"
+#include "passes/zero/Passes.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -39,6 +40,7 @@ static void registerPasses() {
   tgpt::registerTrainingPasses();
   tgpt::registerRecomputePasses();
   tgpt::registerShardingPasses();
+  tgpt::registerZeroPasses();
   tgpt::registerPipelinePasses();
   tgpt::registerLoweringPasses();
   tgpt::registerMemoryPasses();

@@ -79,6 +79,26 @@ TEST(MemoryReport, LedgerIsBytesPerParameterHeld) {
   EXPECT_EQ(stage.stateBytes(), 2048 + 4096 + 12032);
 }
 
+// Moments of two parameters of 600 and 400 elements, of which the rank holds a piece of 500.
+TEST(MemoryReport, LedgerCountsAPieceOnce) {
+  plan::Plan plan = smallPlan();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  for (int i : {2, 3, 4}) {
+    stage.mutable_buffers(i)->set_shape(0, 500);
+    plan::Variable first = stage.variables(i);
+    stage.mutable_variables(i)->mutable_flat()->add_axes("dp");
+    *stage.add_variables() = first;
+    stage.mutable_variables(stage.variables_size() - 1)->mutable_flat()->set_first_element(600);
+  }
+  StateLedger ledger = memoryReportOf(plan).stages[0].ledger;
+  EXPECT_EQ(ledger.parameters, 1000);
+  EXPECT_EQ(ledger.gradients, 1000);
+  EXPECT_EQ(ledger.optimizer, 500);
+  EXPECT_EQ(ledger.bytes(), 12000);
+  EXPECT_NE(memoryReportText(memoryReportOf(plan)).find("stage 0: 2 x 1000 + 4 x 1000 + 12 x 500 is 11.7 KiB"),
+            std::string::npos);
+}
+
 TEST(MemoryReport, TextNamesEveryCategory) {
   EXPECT_EQ(
       memoryReportText(memoryReportOf(smallPlan())),

@@ -196,6 +196,92 @@ TEST(CheckLayouts, Tables) {
   EXPECT_NE(problems[2].find("names axis 'tp' twice"), std::string::npos) << problems[2];
 }
 
+TEST(CheckLayouts, MadeInVain) {
+  expectProblem("segment 'backward', instruction 2 (reduce_scatter sum) makes value 7, which no instruction reads", 2,
+                [](Instructions &all) { drop(all, 3); });
+  expectProblem("instruction 2 (row_parallel) makes value 6 a second time", 2, [](Instructions &all) {
+    *all.Add() = all.Get(1);
+    for (int i = all.size() - 1; i > 2; --i)
+      all.SwapElements(i, i - 1);
+  });
+}
+
+namespace {
+
+/// A weight in pieces over dp is gathered and used in two parts, whose gradients are packed and scattered; then the
+/// same for a second weight, in the same bytes.
+plan::Plan bucketPlan() {
+  PlanBuilder b(2, 1, 1, 1);
+  uint32_t dp = b.group({"dp"});
+  uint32_t fwd = b.segment(0, "forward", plan::Segment::FORWARD),
+           bwd = b.segment(0, "backward", plan::Segment::BACKWARD);
+  uint32_t flat = b.buffer(0, "flat", plan::Region::SCRATCH, plan::F64, {4}),
+           piece = b.buffer(0, "piece", plan::Region::SCRATCH, plan::F64, {2}),
+           out = b.buffer(0, "out", plan::Region::SCRATCH, plan::F64, {});
+  uint32_t parts[2];
+  for (int i : {0, 1})
+    parts[i] = b.buffer(0, i == 0 ? "left" : "right", plan::Region::SCRATCH, plan::F64, {2});
+  enum : uint32_t { cut, gathered, partial, number };
+  for (uint32_t w : {0, 1}) {
+    std::string name = "w" + std::to_string(w);
+    uint32_t value = 10 * (w + 1);
+    uint32_t weight = b.variable(0, name, plan::Variable::PARAMETER, plan::F64, {4}, {{"dp"}}).buffer();
+    uint32_t grad = b.variable(0, name + ".grad", plan::Variable::GRADIENT, plan::F64, {4}, {{"dp"}}).buffer();
+    describe(b.collective(0, fwd, plan::Instruction::ALL_GATHER, dp, weight, flat), {{cut, 0}, {gathered, value}});
+    describe(b.kernel(0, fwd, "use", {parts[0], parts[1]}, {out}),
+             {{gathered, value}, {gathered, value}, {number, value + 1}});
+    describe(b.instruction(0, fwd, plan::Instruction::OUTPUT, "norm", {out}, {}), {{number, value + 1}});
+    describe(b.kernel(0, bwd, "wgrad", {}, {parts[0]}), {{partial, value + 2}});
+    describe(b.kernel(0, bwd, "wgrad", {}, {parts[1]}), {{partial, value + 2}});
+    describe(b.collective(0, bwd, plan::Instruction::REDUCE_SCATTER, dp, flat, piece),
+             {{partial, value + 2}, {cut, value + 3}});
+    plan::Instruction &add = b.kernel(0, bwd, "add", {piece}, {grad});
+    describe(add, {{cut, value + 3}, {cut, 0}});
+  }
+  b.run(0, fwd, 0);
+  b.run(0, bwd, 0);
+  plan::Plan plan = b.build();
+  for (int i : {0, 1}) {
+    plan::Buffer &part = *plan.mutable_stages(0)->mutable_buffers(static_cast<int>(parts[i]));
+    part.set_offset_bytes(plan.stages(0).buffers(static_cast<int>(flat)).offset_bytes() + 16 * i);
+  }
+  addLayout(plan, {{"dp"}}, {});
+  addLayout(plan, {{}}, {});
+  addLayout(plan, {{}}, {"dp"});
+  addLayout(plan, {}, {});
+  return plan;
+}
+
+void expectBucketProblem(const std::string &text, int segment, const std::function<void(Instructions &)> &damage) {
+  plan::Plan plan = bucketPlan();
+  damage(*plan.mutable_stages(0)->mutable_segments(segment)->mutable_instructions());
+  std::string found;
+  for (const std::string &problem : runtime::findPlanProblems(plan))
+    found += problem + "\n";
+  EXPECT_NE(found.find(text), std::string::npos) << "expected: " << text << "\nfound: " << found;
+}
+
+} // namespace
+
+// The bytes still hold the first bucket where the second is missing.
+TEST(CheckLayouts, Buckets) {
+  std::vector<std::string> problems = runtime::findPlanProblems(bucketPlan());
+  EXPECT_TRUE(problems.empty()) << problems.front();
+  expectBucketProblem("(use) takes 'left' for value 20, but value 10 was written there last, as 'flat'", 0,
+                      [](Instructions &all) { drop(all, 3); });
+  expectBucketProblem("(all_gather) makes value 20 a second time", 0, [](Instructions &all) {
+    *all.Add() = all.Get(3);
+    for (int i = all.size() - 1; i > 4; --i)
+      all.SwapElements(i, i - 1);
+  });
+  expectBucketProblem("(reduce_scatter sum) takes 'flat' for value 22, but value 12 was written there last, as 'right'",
+                      1, [](Instructions &all) { drop(all, 5); });
+  expectBucketProblem("(add) takes 'piece' for value 23, but value 13 was written there last", 1,
+                      [](Instructions &all) { drop(all, 6); });
+  expectBucketProblem("(reduce_scatter sum) makes value 13, which no instruction reads", 1,
+                      [](Instructions &all) { drop(all, 3); });
+}
+
 // Whatever a file says, the check ends with an answer.
 TEST(CheckLayouts, SurvivesDamage) {
   std::mt19937_64 random(11);

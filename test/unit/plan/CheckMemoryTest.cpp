@@ -8,6 +8,7 @@
 // Each case damages one thing of a valid plan and expects the message that names it.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/plan/BufferExtent.h"
 #include "runtime/plan/Error.h"
 #include "test/unit/plan/ExpectProblem.h"
 
@@ -92,6 +93,48 @@ TEST(CheckPlan, Buffers) {
 
 static plan::Variable &weight(plan::Plan &plan) {
   return *stage(plan, 0).mutable_variables(0);
+}
+
+/// 'w' and 'w.grad' become moments in one flat tensor cut over dp: 8 local elements each of 32.
+static void makeFlat(plan::Plan &plan) {
+  plan::Buffer &buffer = *stage(plan, 0).mutable_buffers(static_cast<int>(weight(plan).buffer()));
+  plan::Buffer grad = bufferNamed(plan, 0, "w.grad");
+  buffer.mutable_shape()->Clear();
+  buffer.add_shape(*runtime::tensorBytes(grad.dtype(), grad.shape()) / runtime::elementBytes(grad.dtype()));
+  for (int i : {0, 1}) {
+    plan::Variable &variable = *stage(plan, 0).mutable_variables(i);
+    variable.set_role(plan::Variable::PARAMETER);
+    variable.set_buffer(weight(plan).buffer());
+    variable.mutable_partial_axes()->Clear();
+    variable.mutable_flat()->add_axes("dp");
+    variable.mutable_flat()->set_first_element(i * buffer.shape(0));
+  }
+}
+
+static plan::FlatPart &flatOf(plan::Plan &plan, int index) {
+  return *stage(plan, 0).mutable_variables(index)->mutable_flat();
+}
+
+TEST(CheckPlan, FlatVariables) {
+  auto expectFlatProblem = [](const std::string &text, const std::function<void(plan::Plan &)> &damage) {
+    expectProblem(text, [&](plan::Plan &p) {
+      makeFlat(p);
+      damage(p);
+    });
+  };
+  expectFlatProblem("variables 'w' and 'w.grad' overlap in the flat tensor of buffer",
+                    [](plan::Plan &p) { flatOf(p, 1).set_first_element(flatOf(p, 1).first_element() - 1); });
+  expectFlatProblem("elements from 100000 on in a flat tensor of",
+                    [](plan::Plan &p) { flatOf(p, 1).set_first_element(100000); });
+  expectFlatProblem("elements from -1 on in a flat tensor of",
+                    [](plan::Plan &p) { flatOf(p, 0).set_first_element(-1); });
+  expectFlatProblem("variable 'w' uses axis 'tp' twice", [](plan::Plan &p) { flatOf(p, 0).set_axes(0, "tp"); });
+  expectFlatProblem("variable 'w' is spread over axis 'pp'", [](plan::Plan &p) { flatOf(p, 0).set_axes(0, "pp"); });
+  expectFlatProblem("global dimension 0 is 5 over 2 ranks", [](plan::Plan &p) { weight(p).set_global_shape(0, 5); });
+  expectFlatProblem("share buffer 'w', but are cut over different axes",
+                    [](plan::Plan &p) { flatOf(p, 0).clear_axes(); });
+  expectFlatProblem("variables 'w' and 'w.grad' overlap in region 0 (PARAMETERS)",
+                    [](plan::Plan &p) { stage(p, 0).mutable_variables(1)->clear_flat(); });
 }
 
 TEST(CheckPlan, Variables) {

@@ -1,0 +1,92 @@
+//===- BucketFamilies.cpp - the buckets that belong together ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/zero/BucketFamilies.h"
+#include "passes/pipeline/StageLayers.h"
+
+using namespace mlir;
+using namespace tgpt;
+
+std::string BucketFamily::name() {
+  return parameters.getSymName().rsplit('.').first.str();
+}
+
+int64_t BucketFamily::lastDim() {
+  return parameterType().getRank() - 1;
+}
+
+/// Buckets of parameters with those of their gradients.
+static SmallVector<BucketFamily> findFamilies(ModuleOp module) {
+  llvm::DenseMap<StringAttr, StringAttr> parameterOf; // of a gradient
+  for (auto state : module.getOps<StateOp>())
+    if (state.getRole() == StateRole::Gradient)
+      parameterOf[state.getSymNameAttr()] = state.getParameterAttr().getAttr();
+  SmallVector<BucketFamily> families;
+  llvm::DenseMap<StringAttr, BucketOp> gradientsOf; // by the first parameter
+  for (auto bucket : module.getOps<BucketOp>())
+    if (StringAttr parameter = parameterOf.lookup(cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr()))
+      gradientsOf[parameter] = bucket;
+  for (auto bucket : module.getOps<BucketOp>()) {
+    StringAttr first = cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr();
+    BucketOp gradients = gradientsOf.lookup(first);
+    if (!gradients)
+      continue;
+    BucketFamily &family = families.emplace_back(BucketFamily{bucket, gradients, {}});
+    for (auto member : bucket.getMembers().getAsRange<FlatSymbolRefAttr>())
+      family.members.push_back(member.getAttr());
+  }
+  return families;
+}
+
+FailureOr<BucketedProgram> BucketedProgram::of(ModuleOp module) {
+  BucketedProgram program;
+  auto meshes = module.getOps<dist::MeshOp>();
+  if (meshes.empty())
+    return module.emitError("has no dist.mesh");
+  program.mesh = *meshes.begin();
+  program.begin = findPhase(module, "begin");
+  program.microBatch = findPhase(module, "micro_batch");
+  program.update = findPhase(module, "update");
+  if (!program.begin || !program.microBatch || !program.update)
+    return module.emitError("lacks a function of phase 'begin', 'micro_batch' or 'update'");
+  program.families = findFamilies(module);
+  if (program.families.empty())
+    return module.emitError("has no buckets of parameters and gradients, run zero-form-buckets first");
+  return program;
+}
+
+RankedTensorType tgpt::pieceTypeOf(RankedTensorType flat, dist::MeshOp mesh) {
+  dist::LayoutAttr layout = dist::layoutOf(flat);
+  SmallVector<StringRef> partial;
+  for (StringRef axis : layout.partialAxes())
+    if (axis != pieceAxis)
+      partial.push_back(axis);
+  int64_t last = flat.getRank() - 1;
+  SmallVector<int64_t> shape(flat.getShape());
+  shape[last] = dist::flatElementsOf(flat) / mesh.sizeOf(pieceAxis);
+  return RankedTensorType::get(shape, flat.getElementType(), layout.withPartial(partial).withDim(last, {pieceAxis}));
+}
+
+SymbolUses::SymbolUses(func::FuncOp function) {
+  function.walk([&](Operation *op) {
+    if (auto read = dyn_cast<ReadOp>(op))
+      reads[read.getSymbolAttr().getAttr()].push_back(read);
+    else if (auto write = dyn_cast<WriteOp>(op))
+      writes[write.getSymbolAttr().getAttr()].push_back(write);
+    else if (auto accumulate = dyn_cast<AccumulateOp>(op))
+      accumulations[accumulate.getSymbolAttr().getAttr()].push_back(accumulate);
+  });
+}
+
+void tgpt::eraseUnused(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty() && op->getNumResults() > 0)
+      op->erase();
+}

@@ -1,0 +1,66 @@
+//===- BucketFamilies.h - the buckets that belong together ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_PASSES_ZERO_BUCKETFAMILIES_H
+#define TGPT_PASSES_ZERO_BUCKETFAMILIES_H
+
+#include "dialects/dist/FlatTensor.h"
+#include "dialects/tgpt/Tgpt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tgpt {
+
+/// The axis over which data-parallel ranks share out what each of them would hold.
+inline constexpr llvm::StringLiteral pieceAxis = "dp";
+
+/// A bucket of parameters and the bucket of their gradients.
+struct BucketFamily {
+  BucketOp parameters, gradients;
+  mlir::SmallVector<mlir::StringAttr> members; ///< names of the parameters
+
+  /// "zero.layers.0.decayed", the common part of the names.
+  std::string name();
+  int64_t lastDim();
+  mlir::RankedTensorType parameterType() { return mlir::cast<mlir::RankedTensorType>(parameters.getType()); }
+  mlir::RankedTensorType gradientType() { return mlir::cast<mlir::RankedTensorType>(gradients.getType()); }
+};
+
+/// What the passes after zero-form-buckets need; failure, reported, without it.
+struct BucketedProgram {
+  dist::MeshOp mesh;
+  mlir::func::FuncOp begin, microBatch, update;
+  llvm::SmallVector<BucketFamily> families;
+
+  static mlir::FailureOr<BucketedProgram> of(mlir::ModuleOp module);
+};
+
+/// The flat type cut into pieces over "dp", no longer partial over it.
+mlir::RankedTensorType pieceTypeOf(mlir::RankedTensorType flat, dist::MeshOp mesh);
+
+/// Where a phase uses symbols: reads, writes and additions by the symbol they name.
+struct SymbolUses {
+  explicit SymbolUses(mlir::func::FuncOp function);
+
+  llvm::SmallVector<ReadOp> readsOf(mlir::StringAttr symbol) const { return reads.lookup(symbol); }
+  llvm::SmallVector<WriteOp> writesOf(mlir::StringAttr symbol) const { return writes.lookup(symbol); }
+  llvm::SmallVector<AccumulateOp> accumulationsOf(mlir::StringAttr symbol) const {
+    return accumulations.lookup(symbol);
+  }
+
+private:
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<ReadOp>> reads;
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<WriteOp>> writes;
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<AccumulateOp>> accumulations;
+};
+
+/// Erases the ops of `function` whose results nobody uses, but for those that change a
+/// state or are marks.
+void eraseUnused(mlir::func::FuncOp function);
+
+} // namespace tgpt
+
+#endif // TGPT_PASSES_ZERO_BUCKETFAMILIES_H

@@ -1,0 +1,144 @@
+//===- FormBuckets.cpp - many parameters in one flat tensor ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which parameters travel together, and where in the flat tensor does each lie?
+//
+//   tgpt.parameter @a : tensor<3x..>         tgpt.bucket @zero.a.decayed.parameter
+//   tgpt.parameter @b : tensor<2x2x..>   ->    of [@a, @b] at [0, 3] : tensor<8x..>
+//   and their gradients                      and one of their gradients
+//
+// Relies on: local types (dist-partition), the states of tgpt-add-optimizer and the cut
+// into stages (dist-choose-stages) where there are several. Leaves true: every
+// parameter with a gradient is in one bucket, at the same place as its gradient in
+// another; begin clears the gradient buckets, padding included.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/pipeline/StageLayers.h"
+#include "passes/zero/BucketFamilies.h"
+#include "passes/zero/BucketGroups.h"
+#include "passes/zero/Passes.h"
+
+namespace tgpt {
+#define GEN_PASS_DEF_FORMBUCKETS
+#include "passes/zero/Passes.h.inc"
+} // namespace tgpt
+
+using namespace mlir;
+using namespace tgpt;
+
+static FailureOr<StageLayers> readCut(ModuleOp module) {
+  func::FuncOp microBatch = findPhase(module, "micro_batch");
+  if (!microBatch)
+    return module.emitError("has no function of phase 'micro_batch'");
+  FailureOr<int64_t> stageCount = countStages(module);
+  if (failed(stageCount))
+    return failure();
+  return readStages(module, *stageCount, countLayers(microBatch));
+}
+
+/// Every gradient is a sum over "dp" that is still to be taken.
+static LogicalResult checkGradients(ArrayRef<TrainedParameter> trained) {
+  for (const TrainedParameter &entry : trained) {
+    StateOp gradient = entry.gradient;
+    dist::LayoutAttr layout = dist::layoutOf(gradient.getType());
+    if (!layout || !layout.isLocal() || !layout.isPartialOver(pieceAxis))
+      return gradient.emitError() << "gradient '@" << gradient.getSymName() << "' of type " << gradient.getType()
+                                  << " is not a local type that is partial over \"" << pieceAxis
+                                  << "\": there is no sum that ranks could share out";
+  }
+  return success();
+}
+
+/// Removes what begin writes to the gradients; failure where that is not zero.
+static LogicalResult eraseClears(func::FuncOp begin, ArrayRef<TrainedParameter> trained) {
+  SymbolUses uses(begin);
+  for (const TrainedParameter &entry : trained) {
+    StateOp gradient = entry.gradient;
+    for (WriteOp write : uses.writesOf(gradient.getSymNameAttr())) {
+      auto fill = write.getValue().getDefiningOp<FillOp>();
+      if (!fill || !fill.getValue().isZero())
+        return write.emitError() << "gradient '@" << gradient.getSymName() << "' begins as something else than zeros";
+      write.erase();
+      if (fill->use_empty())
+        fill.erase();
+    }
+  }
+  return success();
+}
+
+namespace {
+
+struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
+  using FormBucketsBase::FormBucketsBase;
+
+  void runOnOperation() override {
+    if (failed(form()))
+      signalPassFailure();
+  }
+
+  LogicalResult form() {
+    ModuleOp module = getOperation();
+    if (bucketMib < 0 || bucketMib > (int64_t(1) << 30))
+      return module.emitError() << "option 'bucket-mib' is " << bucketMib << ", expected 0 to " << (int64_t(1) << 30);
+    FailureOr<StageLayers> cut = readCut(module);
+    if (failed(cut))
+      return failure();
+    mesh = dist::meshOf(module);
+    if (mesh.sizeOf(pieceAxis) == 1)
+      return module.emitError() << "mesh axis \"" << pieceAxis
+                                << "\" is 1: there are no ranks to share anything out to";
+    func::FuncOp begin = findPhase(module, "begin");
+    if (!begin)
+      return module.emitError("has no function of phase 'begin'");
+    SmallVector<TrainedParameter> trained = findTrainedParameters(module);
+    if (trained.empty())
+      return module.emitError("has no gradient states, run tgpt-differentiate first");
+    if (failed(checkGradients(trained)) || failed(eraseClears(begin, trained)))
+      return failure();
+    auto stageOf = [&](int64_t layer) { return cut->stageOf(layer); };
+    for (const BucketGroup &group : groupIntoBuckets(trained, bucketMib << 20, stageOf))
+      declare(group, begin);
+    return success();
+  }
+
+  /// The two buckets of a group, and the op that clears the gradients.
+  void declare(const BucketGroup &group, func::FuncOp begin) {
+    int64_t elements = 0, pieces = mesh.sizeOf(pieceAxis);
+    SmallVector<Attribute> parameters, gradients;
+    SmallVector<int64_t> offsets;
+    for (TrainedParameter member : group.members) {
+      parameters.push_back(FlatSymbolRefAttr::get(member.parameter.getSymNameAttr()));
+      gradients.push_back(FlatSymbolRefAttr::get(member.gradient.getSymNameAttr()));
+      offsets.push_back(elements);
+      elements += cast<RankedTensorType>(member.parameter.getType()).getNumElements();
+    }
+    int64_t padded = (elements + pieces - 1) / pieces * pieces;
+    ParameterOp parameter = group.members.front().parameter;
+    StateOp gradient = group.members.front().gradient;
+    auto flatOf = [&](Type part) {
+      return dist::flatTypeOf(cast<RankedTensorType>(part), padded, dist::layoutOf(part).partialAxes(), {}, mesh);
+    };
+    auto functions = getOperation().getOps<func::FuncOp>();
+    OpBuilder builder(*functions.begin());
+    Location loc = parameter.getLoc();
+    BucketOp::create(builder, loc, "zero." + group.name + ".parameter", flatOf(parameter.getType()),
+                     builder.getArrayAttr(parameters), offsets);
+    auto bucket = BucketOp::create(builder, loc, "zero." + group.name + ".gradient", flatOf(gradient.getType()),
+                                   builder.getArrayAttr(gradients), offsets);
+    builder.setInsertionPoint(begin.getBody().front().getTerminator());
+    Value zero = FillOp::create(builder, loc, bucket.getType(), builder.getF64FloatAttr(0.0));
+    WriteOp::create(builder, loc, zero, bucket.getSymName());
+    ++numBuckets;
+    numMembers += group.members.size();
+    numPadding += padded - elements;
+  }
+
+  dist::MeshOp mesh;
+};
+
+} // namespace
