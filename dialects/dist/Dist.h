@@ -43,6 +43,16 @@ llvm::FailureOr<llvm::SmallVector<int64_t>> localShape(llvm::ArrayRef<int64_t> g
                                                        MeshOp mesh,
                                                        llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// The axes of one dim, dealt out to its factors (see ShardingRule.h).
+struct DealtAxes {
+  llvm::SmallVector<LayoutAttr::Axes> ofFactor; ///< in the order of the dim's factors
+  size_t dealt = 0;                             ///< fewer than all where the next one does not divide what is left
+  size_t next = 0;                              ///< the factor that it would have gone to
+};
+/// Deals `axes` out to the factors `dim`, a group of `rule`. Without a mesh, or where a
+/// factor's size is not known, the factor takes all that follow.
+DealtAxes dealAxes(const ShardingRule &rule, llvm::StringRef dim, llvm::ArrayRef<llvm::StringRef> axes, MeshOp mesh);
+
 } // namespace tgpt::dist
 
 #endif // TGPT_DIALECTS_DIST_DIST_H

@@ -13,9 +13,11 @@
 //   L3  an axis shards one factor only
 //   L4  a blocked factor is not sharded
 //   L5  a sharded dim divides, in whole units (heads) where its elements come in
-//       them: in the innermost dim
+//       them: in the innermost dim. Where it is a product of factors, the axes divide
+//       them in turn, the outermost first
 //   L6  operands are partial only where the op is linear in all of them together,
-//       and then all over the same axes
+//       and then all over the same axes; or where it is linear in that operand, over
+//       axes that neither shard a factor nor make another operand partial
 //   L7  a result is partial over exactly the axes of the operands' factors that it
 //       lacks, and those its operands are partial over
 //
@@ -41,15 +43,18 @@ struct Tensor {
   RankedTensorType type;
   LayoutAttr layout;
   std::string name; ///< "operand 1"
-  StringRef factors;
+  const ShardingRule::Dims *dims;
+  SmallVector<DealtAxes> dealt = {}; ///< a dim
 };
 
-/// One dim of a tensor.
+/// One factor of one dim of a tensor.
 struct Place {
   const Tensor *tensor;
   int64_t dim;
+  size_t factor = 0; ///< which one of the dim
 
-  Axes axes() const { return tensor->layout.axesOf(dim); }
+  Axes axes() const { return tensor->dealt[dim].ofFactor[factor]; }
+  bool isProduct() const { return (*tensor->dims)[dim].size() > 1; }
   bool isInnermost() const { return dim + 1 == tensor->layout.getRank(); }
   int64_t globalSize() const {
     DenseI64ArrayAttr global = tensor->layout.getGlobal();
@@ -90,25 +95,25 @@ private:
     return error;
   }
 
-  LogicalResult collect(StringRef kind, ValueRange values, ArrayRef<std::string> groups,
+  LogicalResult collect(StringRef kind, ValueRange values, ArrayRef<ShardingRule::Dims> groups,
                         SmallVectorImpl<Tensor> &tensors) {
     if (groups.size() != values.size())
       return op->emitOpError() << "sharding rule has " << groups.size() << " " << kind << "s but the op has "
                                << values.size();
     for (auto [index, value] : llvm::enumerate(values)) {
       Tensor tensor{value, dyn_cast<RankedTensorType>(value.getType()), layoutOf(value),
-                    (kind + " " + Twine(index)).str(), groups[index]};
+                    (kind + " " + Twine(index)).str(), &groups[index]};
       if (!tensor.layout) // L1
         return fail(tensor, Twine(tensor.name) + " has no layout but other operands or results have one");
-      if (tensor.layout.getRank() != static_cast<int64_t>(tensor.factors.size()))
+      if (tensor.layout.getRank() != static_cast<int64_t>(tensor.dims->size()))
         return op->emitOpError() << tensor.name << " has " << tensor.layout.getRank()
-                                 << " dims but the op's sharding rule has " << tensor.factors.size();
+                                 << " dims but the op's sharding rule has " << tensor.dims->size();
       tensors.push_back(std::move(tensor));
       const Tensor &first = operands.empty() ? results.front() : operands.front();
       if (tensors.back().layout.isLocal() != first.layout.isLocal()) // L1
         return fail(tensors.back(), Twine(tensors.back().name) + " is " + scope(tensors.back()) + " but " + first.name +
                                         " is " + scope(first));
-      if (failed(checkClaim(tensors.back())))
+      if (failed(checkClaim(tensors.back())) || failed(deal(tensors.back())))
         return failure();
     }
     return success();
@@ -122,26 +127,56 @@ private:
       return success();
     for (int64_t dim = 0; dim < tensor.layout.getRank(); ++dim) {
       Place place{&tensor, dim};
-      for (StringRef axis : place.axes())
+      Axes axes = tensor.layout.axesOf(dim);
+      for (StringRef axis : axes)
         if (!mesh.hasAxis(axis))
           return fail(tensor, Twine(tensor.name) + " dim " + Twine(dim) + " is sharded by \"" + axis +
                                   "\", which is not an axis of the mesh");
-      int64_t local = tensor.type.getDimSize(dim), shards = mesh.sizeOf(place.axes());
+      int64_t local = tensor.type.getDimSize(dim), shards = mesh.sizeOf(axes);
       if (tensor.layout.isLocal() && local * shards != place.globalSize())
         return fail(tensor, Twine(tensor.name) + " dim " + Twine(dim) + " holds " + Twine(local) + " of " +
-                                Twine(place.globalSize()) + " elements but " + quoted(place.axes()) + " = " +
-                                Twine(shards) + " makes shards of another size");
+                                Twine(place.globalSize()) + " elements but " + quoted(axes) + " = " + Twine(shards) +
+                                " makes shards of another size");
     }
     return success();
+  }
+
+  // Which axes shard which factor of each dim.
+  LogicalResult deal(Tensor &tensor) {
+    for (auto [dim, factors] : llvm::enumerate(*tensor.dims)) {
+      Axes axes = tensor.layout.axesOf(dim);
+      tensor.dealt.push_back(dealAxes(rule, factors, axes, mesh));
+      if (const DealtAxes &dealt = tensor.dealt.back(); dealt.dealt < axes.size())
+        return failDeal(tensor, dim, factors[dealt.next], axes);
+    }
+    return success();
+  }
+
+  LogicalResult failDeal(const Tensor &tensor, int64_t dim, char factor, const Axes &axes) { // L5
+    const DealtAxes &dealt = tensor.dealt[dim];
+    const ShardingRule::Size &size = *rule.sizeOf(factor);
+    Axes cutting = dealt.ofFactor[dealt.next];
+    cutting.push_back(axes[dealt.dealt]);
+    int64_t shards = mesh.sizeOf(cutting);
+    return fail(tensor, Twine(tensor.name) + " dim " + Twine(dim) + " has " + Twine(size.entries) + " " +
+                            size.unitName + "s (factor '" + Twine(factor) + "') but " + quoted(cutting) + " = " +
+                            Twine(shards) + " does not divide them; nearest legal number is " +
+                            Twine(nearestMultiple(size.entries, shards)));
+  }
+
+  // The multiple of `step` nearest to `count`, the smaller of two equally near, but not 0.
+  static int64_t nearestMultiple(int64_t count, int64_t step) {
+    int64_t below = count / step * step;
+    return below > 0 && count - below <= below + step - count ? below : below + step;
   }
 
   SmallVector<Place> placesOf(char factor) const {
     SmallVector<Place> places;
     for (const auto *tensors : {&operands, &results})
       for (const Tensor &tensor : *tensors)
-        for (auto [dim, letter] : llvm::enumerate(tensor.factors))
-          if (letter == factor)
-            places.push_back({&tensor, static_cast<int64_t>(dim)});
+        for (auto [dim, factors] : llvm::enumerate(*tensor.dims))
+          if (size_t at = factors.find(factor); at != std::string::npos)
+            places.push_back({&tensor, static_cast<int64_t>(dim), at});
     return places;
   }
 
@@ -178,20 +213,20 @@ private:
   }
 
   LogicalResult checkDivides(char factor, const Place &place) { // L5
-    if (!mesh || ShapedType::isDynamic(place.globalSize()))
+    if (!mesh || place.isProduct() || ShapedType::isDynamic(place.globalSize()))
       return success();
     int64_t unit = place.isInnermost() ? rule.unitElements(factor) : 1;
     int64_t shards = mesh.sizeOf(place.axes()), size = place.globalSize();
     if (size % unit == 0 && size / unit % shards == 0)
       return success();
-    int64_t units = size / unit, below = units / shards * shards;
-    int64_t nearest = below > 0 && units - below <= below + shards - units ? below : below + shards;
+    int64_t units = size / unit;
     std::string what = Twine(units).str() + " " + unitName(factor, unit) + "s";
     if (unit > 1)
       what += " of " + Twine(unit).str() + " elements";
     return fail(*place.tensor, Twine(place.tensor->name) + " dim " + Twine(place.dim) + " has " + what + " but " +
                                    quoted(place.axes()) + " = " + Twine(shards) +
-                                   " does not divide them; nearest legal number is " + Twine(nearest));
+                                   " does not divide them; nearest legal number is " +
+                                   Twine(nearestMultiple(units, shards)));
   }
 
   std::string unitName(char factor, int64_t unit) const {
@@ -202,15 +237,32 @@ private:
   }
 
   LogicalResult checkOperandPartials() { // L6
-    for (const Tensor &operand : operands) {
-      if (rule.linearity == ShardingRule::Linearity::None && operand.layout.isPartial())
+    for (auto [index, operand] : llvm::enumerate(operands)) {
+      if (operand.layout.isPartial() && !rule.isLinearIn(index))
         return fail(operand, Twine(operand.name) + " is partial over " + quoted(operand.layout.partialAxes()) +
                                  " but the op is not linear in it");
       if (operand.layout.isPartial() && operand.layout.getReduction() != ReductionKind::Sum)
         return fail(operand, Twine(operand.name) + " is a partial maximum over " +
                                  quoted(operand.layout.partialAxes()) + " but the op is linear only in sums");
-      if (operand.layout.getPartial() != operands.front().layout.getPartial())
+      if (rule.linearity == ShardingRule::Linearity::Joint &&
+          operand.layout.getPartial() != operands.front().layout.getPartial())
         return failPartialAgreement(operands.front(), operand);
+      if (rule.linearity == ShardingRule::Linearity::Each && failed(checkAddends(operand)))
+        return failure();
+    }
+    return success();
+  }
+
+  // The addends of a product are the products of one operand's addends with the others.
+  LogicalResult checkAddends(const Tensor &operand) {
+    for (StringRef axis : operand.layout.partialAxes()) {
+      if (auto found = factorOfAxis.find(axis); found != factorOfAxis.end())
+        return fail(operand, Twine(operand.name) + " is partial over \"" + axis + "\", which shards factor '" +
+                                 Twine(found->second) + "': only sums over it can be taken apart");
+      for (const Tensor &other : operands)
+        if (&other != &operand && other.layout.isPartialOver(axis))
+          return fail(other, Twine(operand.name) + " and " + other.name + " are both partial over \"" + axis +
+                                 "\": a product of sums is no sum of products");
     }
     return success();
   }
@@ -226,11 +278,12 @@ private:
   /// Axes over which `result` must be partial, each with its reason.
   llvm::MapVector<StringRef, std::string> expectedPartial(const Tensor &result) const {
     llvm::MapVector<StringRef, std::string> expected;
-    if (!operands.empty())
-      for (StringRef axis : operands.front().layout.partialAxes())
-        expected[axis] = "as the operands are";
+    for (const Tensor &operand : operands)
+      for (StringRef axis : operand.layout.partialAxes())
+        expected[axis] =
+            rule.linearity == ShardingRule::Linearity::Joint ? "as the operands are" : "as " + operand.name + " is";
     for (const auto &[axis, factor] : factorOfAxis)
-      if (!result.factors.contains(factor) && isInOperands(factor))
+      if (rule.isReducedIn(factor, *result.dims))
         expected[axis] = std::string("which shards factor '") + factor + "' of the operands";
     return expected;
   }
@@ -253,10 +306,6 @@ private:
                                << stringifyReductionKind(result.layout.getReduction()) << " but the op reduces by "
                                << stringifyReductionKind(kind);
     return success();
-  }
-
-  bool isInOperands(char factor) const {
-    return llvm::any_of(operands, [&](const Tensor &operand) { return operand.factors.contains(factor); });
   }
 
   Operation *op;

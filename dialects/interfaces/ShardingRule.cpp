@@ -6,15 +6,32 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/interfaces/ShardingRule.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cassert>
 
 using namespace tgpt;
 
-static llvm::SmallVector<std::string> splitGroups(llvm::StringRef text) {
-  llvm::SmallVector<std::string> groups;
+ShardingRule::Dims ShardingRule::dims(llvm::StringRef group) {
+  ShardingRule::Dims dims;
+  while (!group.empty()) {
+    bool isProduct = group.consume_front("(");
+    llvm::StringRef dim = isProduct ? group.take_until([](char c) { return c == ')'; }) : group.take_front(1);
+    assert(!dim.empty() && llvm::all_of(dim, llvm::isAlpha) && "a dim is a letter, or letters in parentheses");
+    group = group.drop_front(dim.size());
+    [[maybe_unused]] bool isClosed = !isProduct || group.consume_front(")");
+    assert(isClosed && "a product of factors ends with ')'");
+    dims.push_back(dim.str());
+  }
+  return dims;
+}
+
+static llvm::SmallVector<ShardingRule::Dims> splitGroups(llvm::StringRef text) {
+  llvm::SmallVector<ShardingRule::Dims> groups;
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, ',');
   for (llvm::StringRef part : parts)
-    groups.push_back(part.trim().str());
+    groups.push_back(ShardingRule::dims(part.trim()));
   return groups;
 }
 
@@ -36,6 +53,12 @@ ShardingRule &ShardingRule::joint() {
   return *this;
 }
 
+ShardingRule &ShardingRule::linearIn(llvm::ArrayRef<unsigned> operands) {
+  linearity = Linearity::Each;
+  linearOperands.assign(operands.begin(), operands.end());
+  return *this;
+}
+
 ShardingRule &ShardingRule::reduceMax() {
   reduction = Reduction::Max;
   return *this;
@@ -46,30 +69,33 @@ ShardingRule &ShardingRule::granular(char factor, int64_t unitElements, llvm::St
   return *this;
 }
 
+ShardingRule &ShardingRule::sized(char factor, int64_t entries, llvm::StringRef unitName) {
+  sizes.push_back({factor, entries, unitName.str()});
+  return *this;
+}
+
 std::string ShardingRule::factors() const {
   std::string seen;
   for (const auto *groups : {&operands, &results})
-    for (const std::string &group : *groups)
-      for (char factor : group)
-        if (seen.find(factor) == std::string::npos)
-          seen += factor;
+    for (const Dims &group : *groups)
+      for (const std::string &dim : group)
+        for (char factor : dim)
+          if (seen.find(factor) == std::string::npos)
+            seen += factor;
   return seen;
 }
 
-bool ShardingRule::isReduction(char factor) const {
-  for (const std::string &group : results)
-    if (group.find(factor) != std::string::npos)
-      return false;
-  return true;
+bool ShardingRule::contains(const Dims &tensor, char factor) {
+  return llvm::any_of(tensor, [&](const std::string &dim) { return dim.find(factor) != std::string::npos; });
 }
 
-bool ShardingRule::isReducedIn(char factor, llvm::StringRef resultGroup) const {
-  if (resultGroup.contains(factor))
-    return false;
-  for (const std::string &group : operands)
-    if (group.find(factor) != std::string::npos)
-      return true;
-  return false;
+bool ShardingRule::isReduction(char factor) const {
+  return llvm::none_of(results, [&](const Dims &result) { return contains(result, factor); });
+}
+
+bool ShardingRule::isReducedIn(char factor, const Dims &result) const {
+  return !contains(result, factor) &&
+         llvm::any_of(operands, [&](const Dims &operand) { return contains(operand, factor); });
 }
 
 int64_t ShardingRule::unitElements(char factor) const {
@@ -79,8 +105,28 @@ int64_t ShardingRule::unitElements(char factor) const {
   return 1;
 }
 
-int64_t ShardingRule::unitElements(char factor, llvm::StringRef group) const {
-  return group.ends_with(llvm::StringRef(&factor, 1)) ? unitElements(factor) : 1;
+int64_t ShardingRule::unitElements(char factor, const Dims &tensor) const {
+  return !tensor.empty() && tensor.back() == llvm::StringRef(&factor, 1) ? unitElements(factor) : 1;
+}
+
+const ShardingRule::Size *ShardingRule::sizeOf(char factor) const {
+  auto *found = llvm::find_if(sizes, [&](const Size &size) { return size.factor == factor; });
+  return found == sizes.end() ? nullptr : found;
+}
+
+bool ShardingRule::isLinearIn(unsigned operand) const {
+  return linearity == Linearity::Joint || llvm::is_contained(linearOperands, operand);
+}
+
+std::string ShardingRule::text() const {
+  auto tensorText = [](const Dims &tensor) {
+    std::string text;
+    for (const std::string &dim : tensor)
+      text += dim.size() == 1 ? dim : "(" + dim + ")";
+    return text;
+  };
+  auto groupsText = [&](llvm::ArrayRef<Dims> groups) { return llvm::join(llvm::map_range(groups, tensorText), ","); };
+  return groupsText(operands) + "->" + groupsText(results);
 }
 
 std::string tgpt::leadingFactors(int64_t count) {

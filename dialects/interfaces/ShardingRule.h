@@ -14,10 +14,19 @@
 //     factor leaves that result a partial value over those axes;
 //   - a blocked factor must not be sharded.
 //
+// A dim may be a product of factors of known sizes, in parentheses, outermost
+// first: "ab(HGD),ab(HD)->ab(HGD)" says that the last dim of operand 0 counts H x G
+// x D elements and that of operand 1 H x D. The axes that shard such a dim are dealt
+// out in order: each goes to the outermost factor that is not yet cut into single
+// entries, and must divide what is left of it. So two axes may shard H and G of
+// operand 0 while the first alone shards operand 1; what lacks G is then reduced over
+// the second.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_INTERFACES_SHARDINGRULE_H
 #define TGPT_DIALECTS_INTERFACES_SHARDINGRULE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
@@ -27,8 +36,10 @@ namespace tgpt {
 struct ShardingRule {
   /// How partial operands pass through the op.
   enum class Linearity {
-    None, ///< operands must not be partial
-    Joint ///< linear in all operands together (add): all partial over the same axes, so is the result
+    None,  ///< operands must not be partial
+    Joint, ///< linear in all operands together (add): all partial over the same axes, so is the result
+    Each   ///< linear in each of `linearOperands` alone (a product): one of them may be partial over axes that
+           ///< neither shard the op's factors nor make another partial; all results are then partial over them too
   };
   enum class Reduction { Sum, Max };
 
@@ -42,34 +53,57 @@ struct ShardingRule {
     std::string unitName; ///< for messages: "head"
   };
 
-  llvm::SmallVector<std::string> operands; ///< one letter per dim
-  llvm::SmallVector<std::string> results;
+  /// A factor of a product dim: how many entries it has.
+  struct Size {
+    char factor;
+    int64_t entries;
+    std::string unitName; ///< for messages: "KV head"
+  };
+
+  /// The factors of each dim of a tensor: one letter, or several where the dim is a product.
+  using Dims = llvm::SmallVector<std::string>;
+
+  llvm::SmallVector<Dims> operands;
+  llvm::SmallVector<Dims> results;
   std::string blocked;
   Linearity linearity = Linearity::None;
+  llvm::SmallVector<unsigned> linearOperands; ///< those of Linearity::Each
   Reduction reduction = Reduction::Sum;
   /// The result may be taken as partial over any axes (a fill with zeros).
   bool mayBePartial = false;
   llvm::SmallVector<Granularity> granularities;
+  llvm::SmallVector<Size> sizes;
 
-  /// Parses "bsk,nk->bsn". An empty group is a scalar.
+  /// Parses "bsk,nk->bsn" or "b(hd)->bh"; whitespace between operands is free. An empty group is a scalar.
   static ShardingRule parse(llvm::StringRef einsum);
 
   ShardingRule &block(llvm::StringRef factors);
   ShardingRule &joint();
+  ShardingRule &linearIn(llvm::ArrayRef<unsigned> operands);
   ShardingRule &reduceMax();
   ShardingRule &granular(char factor, int64_t unitElements, llvm::StringRef unitName);
+  ShardingRule &sized(char factor, int64_t entries, llvm::StringRef unitName);
 
   /// All factors in order of first appearance.
   std::string factors() const;
   bool isBlocked(char factor) const { return blocked.find(factor) != std::string::npos; }
   /// True when `factor` is in some operand but in no result.
   bool isReduction(char factor) const;
-  /// True when `factor` is in some operand but not in `resultGroup`: sharding it
-  /// leaves that result partial.
-  bool isReducedIn(char factor, llvm::StringRef resultGroup) const;
+  /// True when `factor` is in some operand but not in `result`: sharding it leaves
+  /// that result partial.
+  bool isReducedIn(char factor, const Dims &result) const;
   int64_t unitElements(char factor) const;
-  /// Elements that must stay together in the dim of `group` that is `factor`.
-  int64_t unitElements(char factor, llvm::StringRef group) const;
+  /// Elements that must stay together in the dim of `tensor` that is `factor`.
+  int64_t unitElements(char factor, const Dims &tensor) const;
+  /// What the rule says of the size of a factor, or null.
+  const Size *sizeOf(char factor) const;
+  bool isLinearIn(unsigned operand) const;
+  /// The einsum, as `parse` takes it.
+  std::string text() const;
+
+  /// "ab(HD)" -> a, b, HD.
+  static Dims dims(llvm::StringRef group);
+  static bool contains(const Dims &tensor, char factor);
 };
 
 /// Letters for `count` leading dims: "abc...", disjoint from the upper-case

@@ -23,8 +23,8 @@ static bool isLike(Operation *op, const NamedTensor &a, const NamedTensor &b) {
 
 static ShardingRule elementwiseRule(RankedTensorType type, int64_t operands, int64_t results) {
   ShardingRule rule;
-  rule.operands.assign(operands, leadingFactors(type.getRank()));
-  rule.results.assign(results, leadingFactors(type.getRank()));
+  rule.operands.assign(operands, ShardingRule::dims(leadingFactors(type.getRank())));
+  rule.results.assign(results, ShardingRule::dims(leadingFactors(type.getRank())));
   return rule;
 }
 

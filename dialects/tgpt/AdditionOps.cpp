@@ -31,8 +31,8 @@ static bool isTrailing(Operation *op, const NamedTensor &tail, const NamedTensor
   return true;
 }
 
-static std::string trailingFactors(RankedTensorType tail, RankedTensorType whole) {
-  return leadingFactors(whole.getRank()).substr(whole.getRank() - tail.getRank());
+static ShardingRule::Dims trailingDims(RankedTensorType tail, RankedTensorType whole) {
+  return ShardingRule::dims(leadingFactors(whole.getRank()).substr(whole.getRank() - tail.getRank()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -48,9 +48,9 @@ LogicalResult AddOp::verify() {
 
 ShardingRule AddOp::getShardingRule() {
   ShardingRule rule;
-  std::string all = leadingFactors(getLhs().getType().getRank());
-  rule.operands = {all, trailingFactors(getRhs().getType(), getLhs().getType())};
-  rule.results = {all};
+  ShardingRule::Dims all = ShardingRule::dims(leadingFactors(getLhs().getType().getRank()));
+  rule.operands = {all, trailingDims(getRhs().getType(), getLhs().getType())};
+  rule.results.push_back(all);
   return rule.joint();
 }
 
@@ -90,8 +90,8 @@ LogicalResult SumLeadingOp::verify() {
 
 ShardingRule SumLeadingOp::getShardingRule() {
   ShardingRule rule;
-  rule.operands = {leadingFactors(getInput().getType().getRank())};
-  rule.results = {trailingFactors(getOutput().getType(), getInput().getType())};
+  rule.operands.push_back(ShardingRule::dims(leadingFactors(getInput().getType().getRank())));
+  rule.results.push_back(trailingDims(getOutput().getType(), getInput().getType()));
   return rule.joint();
 }
 
@@ -122,9 +122,9 @@ LogicalResult AddNOp::verify() {
 
 ShardingRule AddNOp::getShardingRule() {
   ShardingRule rule;
-  std::string all = leadingFactors(getOutput().getType().getRank());
+  ShardingRule::Dims all = ShardingRule::dims(leadingFactors(getOutput().getType().getRank()));
   rule.operands.assign(getInputs().size(), all);
-  rule.results = {all};
+  rule.results.push_back(all);
   return rule.joint();
 }
 

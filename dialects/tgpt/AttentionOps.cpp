@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Heads lie side by side in the last dim: h query heads of c = head_dim elements,
-// g KV heads. A shard of that dim holds whole heads; since query head i reads KV
-// head i / (h/g), equal shares of both hold what belongs together.
+// g KV heads; query head i reads KV head i / (h/g). So the last dim of q is a product
+// of KV heads (H), query heads a KV head (G) and elements (D), that of k and v of H
+// and D: the rule knows that equal shares of H belong together, and that ranks which
+// share out G read the same k and v, whose gradients they add up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +46,7 @@ LogicalResult RopeOp::verify() {
 }
 
 ShardingRule RopeOp::getShardingRule() {
-  return ShardingRule::parse("abH->abH").block("b").granular('H', getHeadDim(), "head");
+  return ShardingRule::parse("abH->abH").block("b").granular('H', getHeadDim(), "head").linearIn({0});
 }
 
 // Four products and two sums a pair.
@@ -136,12 +138,22 @@ static LogicalResult verifyAttention(Operation *op, const AttentionShapes &shape
                      "scale", scale, [](double value) { return std::isfinite(value); }, "a finite number"));
 }
 
+static ShardingRule headsRule(StringRef einsum, const AttentionShapes &shapes) {
+  ShardingRule rule = ShardingRule::parse(einsum).block("bD");
+  int64_t queryWidth = globalShapeOf(shapes.query.type)[2], keyWidth = globalShapeOf(shapes.key.type)[2];
+  if (ShapedType::isDynamic(queryWidth) || ShapedType::isDynamic(keyWidth))
+    return rule;
+  bool isGrouped = queryWidth > keyWidth;
+  return rule.sized('H', keyWidth / shapes.headDim, isGrouped ? "KV head" : "head")
+      .sized('G', queryWidth / keyWidth, "query head");
+}
+
 LogicalResult AttentionOp::verify() {
   return verifyAttention(*this, shapesOf(*this), getScale());
 }
 
 ShardingRule AttentionOp::getShardingRule() {
-  return ShardingRule::parse("abH,abH,abH->abH,aHb").block("b").granular('H', getHeadDim(), "head");
+  return headsRule("ab(HGD),ab(HD),ab(HD)->ab(HGD),a(HG)b", shapesOf(*this));
 }
 
 // A pair: q k (2c), scale, maximum, difference, exponential, sum, p v (2c). An
@@ -186,7 +198,7 @@ LogicalResult AttentionGradOp::verify() {
 }
 
 ShardingRule AttentionGradOp::getShardingRule() {
-  return ShardingRule::parse("abH,abH,abH,abH,abH,aHb->abH,abH,abH").block("b").granular('H', getHeadDim(), "head");
+  return headsRule("ab(HGD),ab(HGD),ab(HD),ab(HD),ab(HGD),a(HG)b->ab(HGD),ab(HD),ab(HD)", shapesOf(*this));
 }
 
 // A pair: q k, do v, dq, dk, dv (10c); scale, difference, exponential of the

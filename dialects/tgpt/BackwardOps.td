@@ -46,7 +46,8 @@ def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [], ["getShardOffse
 def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad"> {
   let summary = "gradient of a linear's input";
   let description = [{
-    `dx = dy w`. Rule `..N,NK->..K`: a sharded n leaves dx partial.
+    `dx = dy w`. Rule `..N,NK->..K`, linear in each operand: a sharded n leaves dx
+    partial, and so does a partial dy.
 
     Lifespan: from tgpt-differentiate, for `linear`, to plan-lower.
 
@@ -68,7 +69,8 @@ def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [], ["canAccumulate"]> 
   let summary = "gradient of a linear's weight";
   let description = [{
     `dw = dy^T x`. Rule `..N,..K->NK`: the rows are a reduction, so sharded rows
-    (batch over dp) leave dw partial.
+    (batch over dp) leave dw partial. Linear in each operand: a partial dy leaves dw
+    partial too, which is summed up once a step instead of once a micro-batch.
 
     Lifespan: from tgpt-differentiate, for `linear`, to plan-lower.
 
@@ -136,7 +138,7 @@ def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [], ["canAccumulate"
   let description = [{
     As `rms_norm_grad`, head by head, with rstd computed anew. Rule `abH,abH,D->abH,D`,
     D blocked, H in units of the weight's size: the weight's gradient sums over rows and
-    heads, so sharded heads leave it partial.
+    heads, so sharded heads leave it partial. Linear in output_grad.
 
     Lifespan: from tgpt-differentiate, for `head_norm`, to plan-lower.
 
@@ -183,7 +185,9 @@ def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad"> {
   let description = [{
     `p = exp(scale q k^T - lse)`, `dv = p^T do`, `ds = p (do v^T - rowsum(do o)) scale`,
     `dq = ds k`, `dk = ds^T q`; a KV head sums over the query heads that read it.
-    Rule `abH,abH,abH,abH,abH,aHb->abH,abH,abH` as in attention.
+    Rule `ab(HGD),ab(HGD),ab(HD),ab(HD),ab(HGD),a(HG)b->ab(HGD),ab(HD),ab(HD)`, factors
+    as in attention: dk and dv lack G, so ranks that share out the query heads of a KV
+    head hold addends of them.
 
     Lifespan: from tgpt-differentiate, for `attention`, to plan-lower.
 

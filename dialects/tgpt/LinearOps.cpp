@@ -95,7 +95,7 @@ LogicalResult LinearDgradOp::verify() {
 
 ShardingRule LinearDgradOp::getShardingRule() {
   std::string rows = leadingFactors(getOutputGrad().getType().getRank() - 1);
-  return ShardingRule::parse(rows + "N,NK->" + rows + "K");
+  return ShardingRule::parse(rows + "N,NK->" + rows + "K").linearIn({0, 1});
 }
 
 int64_t LinearDgradOp::getFlops() {
@@ -120,7 +120,7 @@ LogicalResult LinearWgradOp::verify() {
 
 ShardingRule LinearWgradOp::getShardingRule() {
   std::string rows = leadingFactors(getInput().getType().getRank() - 1);
-  return ShardingRule::parse(rows + "N," + rows + "K->NK");
+  return ShardingRule::parse(rows + "N," + rows + "K->NK").linearIn({0, 1});
 }
 
 int64_t LinearWgradOp::getFlops() {

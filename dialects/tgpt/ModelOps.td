@@ -149,7 +149,7 @@ def Tgpt_RopeOp : Tgpt_ForwardFormat<"rope"> {
   let description = [{
     Elements i and i + c/2 of each head turn by `p theta^(-2i/c)` at position p
     (arXiv 2104.09864; half-split pairs as in Hugging Face LLaMA), backwards when `inverse`.
-    Rule `abH->abH`, the sequence b blocked, H in units of `head_dim` elements.
+    Rule `abH->abH`, linear, the sequence b blocked, H in units of `head_dim` elements.
 
     Lifespan: from tgpt-import to plan-lower; it is orthogonal, so its backward is
     itself with `inverse` the other way round.
@@ -175,8 +175,10 @@ def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention"> {
   let description = [{
     Query head i reads KV head `i / (h/g)` (grouped-query attention, arXiv 2305.13245). Also gives
     the log-sum-exp of each row for the backward (arXiv 2205.14135). With `causal` a
-    row sees no later column. Rule `abH,abH,abH->abH,aHb`: heads of q, k and v are
-    sharded together, in units of `head_dim`; the sequence b is blocked.
+    row sees no later column. Rule `ab(HGD),ab(HD),ab(HD)->ab(HGD),a(HG)b` with g KV
+    heads H, h/g query heads a KV head G and `head_dim` elements D: KV heads of q, k and
+    v are sharded together, the query heads of a KV head by further axes over which k
+    and v are replicated. The sequence b and D are blocked.
 
     Lifespan: from tgpt-import to plan-lower; its backward is `attention_grad`.
 

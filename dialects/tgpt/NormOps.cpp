@@ -153,7 +153,10 @@ LogicalResult HeadNormGradOp::verify() {
 }
 
 ShardingRule HeadNormGradOp::getShardingRule() {
-  return ShardingRule::parse("abH,abH,D->abH,D").block("D").granular('H', getWeight().getType().getDimSize(0), "head");
+  return ShardingRule::parse("abH,abH,D->abH,D")
+      .block("D")
+      .granular('H', getWeight().getType().getDimSize(0), "head")
+      .linearIn({0});
 }
 
 // rms_norm_grad and, for rstd, a square-sum (2) an element and four operations a head.

@@ -97,8 +97,8 @@ LogicalResult AdamWOp::verify() {
 
 ShardingRule AdamWOp::getShardingRule() {
   ShardingRule rule;
-  std::string all = leadingFactors(getParameter().getType().getRank());
-  rule.operands = {all, all, all, all, "", "", ""};
+  ShardingRule::Dims all = ShardingRule::dims(leadingFactors(getParameter().getType().getRank())), scalar;
+  rule.operands = {all, all, all, all, scalar, scalar, scalar};
   rule.results = {all, all, all};
   return rule;
 }
@@ -124,7 +124,7 @@ LogicalResult FillOp::verify() {
 
 ShardingRule FillOp::getShardingRule() {
   ShardingRule rule;
-  rule.results = {leadingFactors(getOutput().getType().getRank())};
+  rule.results.push_back(ShardingRule::dims(leadingFactors(getOutput().getType().getRank())));
   rule.mayBePartial = getValue().isZero();
   return rule;
 }

@@ -11,16 +11,29 @@ using namespace mlir;
 using namespace tgpt;
 using dist::LayoutAttr;
 
-void FactorAxes::offer(StringRef dims, LayoutAttr layout) {
-  for (auto [dim, factor] : llvm::enumerate(dims)) {
-    LayoutAttr::Axes axes = layout.axesOf(dim);
-    if (axes.empty() || axesOfFactor.count(factor))
-      continue;
-    if (canTake(factor, axes))
-      axesOfFactor[factor] = axes;
-    else
-      ++declined;
+void FactorAxes::offer(const ShardingRule::Dims &dims, LayoutAttr layout) {
+  for (auto [dim, factors] : llvm::enumerate(dims)) {
+    dist::DealtAxes dealt = dist::dealAxes(rule, factors, layout.axesOf(dim), mesh);
+    declined += dealt.dealt < layout.axesOf(dim).size();
+    for (auto [factor, axes] : llvm::zip_equal(factors, dealt.ofFactor))
+      if (!take(factor, axes))
+        break;
   }
+}
+
+/// True when the factor has these axes now.
+bool FactorAxes::take(char factor, const LayoutAttr::Axes &axes) {
+  auto found = axesOfFactor.find(factor);
+  if (found != axesOfFactor.end())
+    return found->second == axes;
+  if (axes.empty())
+    return true;
+  if (!canTake(factor, axes)) {
+    ++declined;
+    return false;
+  }
+  axesOfFactor[factor] = axes;
+  return true;
 }
 
 bool FactorAxes::isUsed(StringRef axis) const {
@@ -43,35 +56,33 @@ bool FactorAxes::canTake(char factor, ArrayRef<StringRef> axes) const {
   return true;
 }
 
-bool FactorAxes::isDivisible(char factor, StringRef dims, Value value, int64_t parts) const {
+bool FactorAxes::isDivisible(char factor, const ShardingRule::Dims &dims, Value value, int64_t parts) const {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  for (auto [dim, letter] : llvm::enumerate(dims)) {
+  for (auto [dim, factors] : llvm::enumerate(dims)) {
+    if (!StringRef(factors).contains(factor))
+      continue;
+    const ShardingRule::Size *size = rule.sizeOf(factor);
     // Only an innermost dim counts elements; elsewhere the factor counts units (lse: a number a head).
-    int64_t unitElements = dim + 1 == dims.size() ? rule.unitElements(factor) : 1;
-    if (letter == factor && (shape[dim] / unitElements) % parts != 0)
+    if ((size ? size->entries : shape[dim] / rule.unitElements(factor, dims)) % parts != 0)
       return false;
   }
   return true;
 }
 
-LayoutAttr FactorAxes::layoutOf(StringRef dims) const {
-  SmallVector<LayoutAttr::Axes> axes;
-  for (char factor : dims) {
-    auto found = axesOfFactor.find(factor);
-    axes.push_back(found == axesOfFactor.end() ? LayoutAttr::Axes() : found->second);
-  }
+LayoutAttr FactorAxes::layoutOf(const ShardingRule::Dims &dims) const {
+  SmallVector<LayoutAttr::Axes> axes(dims.size());
+  for (auto [dim, factors] : llvm::enumerate(dims))
+    for (char factor : factors)
+      if (auto found = axesOfFactor.find(factor); found != axesOfFactor.end())
+        axes[dim].append(found->second);
   return LayoutAttr::get(op->getContext(), axes);
 }
 
-SmallVector<StringRef> FactorAxes::reducedAxes(StringRef resultDims) const {
+SmallVector<StringRef> FactorAxes::reducedAxes(const ShardingRule::Dims &result) const {
   SmallVector<StringRef> reduced;
   for (StringRef axis : mesh.getAxes().getAsValueRange<StringAttr>()) // mesh order: deterministic
-    for (const auto &[factor, axes] : axesOfFactor) {
-      bool isInOperand = llvm::any_of(rule.operands, [&, factor = factor](const std::string &dims) {
-        return dims.find(factor) != std::string::npos;
-      });
-      if (isInOperand && !resultDims.contains(factor) && llvm::is_contained(axes, axis))
+    for (const auto &[factor, axes] : axesOfFactor)
+      if (rule.isReducedIn(factor, result) && llvm::is_contained(axes, axis))
         reduced.push_back(axis);
-    }
   return reduced;
 }

@@ -19,22 +19,24 @@ class FactorAxes {
 public:
   FactorAxes(mlir::Operation *op, ShardingRule rule, dist::MeshOp mesh) : op(op), rule(std::move(rule)), mesh(mesh) {}
 
-  /// Offers the axes of `layout` to the factors of `dims` (one letter per dim).
-  /// A factor keeps the first axes it takes; an axis serves one factor.
-  void offer(llvm::StringRef dims, dist::LayoutAttr layout);
+  /// Offers the axes of `layout` to the factors of `dims`. A factor keeps the first
+  /// axes it takes; an axis serves one factor. In a product of factors those behind one
+  /// that took other axes get none: shards of the dim would not be contiguous.
+  void offer(const ShardingRule::Dims &dims, dist::LayoutAttr layout);
 
   /// Layout of a value with these dims: the axes of its factors.
-  dist::LayoutAttr layoutOf(llvm::StringRef dims) const;
-  /// Axes of the factors that are in an operand but not in `resultDims`.
-  llvm::SmallVector<llvm::StringRef> reducedAxes(llvm::StringRef resultDims) const;
+  dist::LayoutAttr layoutOf(const ShardingRule::Dims &dims) const;
+  /// Axes of the factors that are in an operand but not in `result`.
+  llvm::SmallVector<llvm::StringRef> reducedAxes(const ShardingRule::Dims &result) const;
   bool isUsed(llvm::StringRef axis) const;
 
   const ShardingRule &getRule() const { return rule; }
   int64_t getDeclined() const { return declined; }
 
 private:
+  bool take(char factor, const dist::LayoutAttr::Axes &axes);
   bool canTake(char factor, llvm::ArrayRef<llvm::StringRef> axes) const;
-  bool isDivisible(char factor, llvm::StringRef dims, mlir::Value value, int64_t parts) const;
+  bool isDivisible(char factor, const ShardingRule::Dims &dims, mlir::Value value, int64_t parts) const;
 
   mlir::Operation *op;
   ShardingRule rule;

@@ -56,8 +56,19 @@ def Shard : Pass<"tgpt-shard", "::mlir::ModuleOp"> {
     tgpt.parameter @up.weight : tensor<16x4xf32> = ... {dist.layout = #dist.layout<[tp, -]>}
     tgpt.parameter @down.weight : tensor<4x16xf32> = ... {dist.layout = #dist.layout<[-, tp]>}
     ```
-    Fails when heads, KV heads, features, vocabulary or (under `sequence-parallel`) the
-    sequence are not divisible by `tp`; the message names the nearest legal value.
+    Where `tp` is a multiple of the KV heads, the mesh has `tp` ranks on two axes: "tp",
+    an index a KV head, and "tp_inner", the ranks that share it. All that is sharded is
+    sharded over both, but for k and v, which are replicated over "tp_inner":
+    ```mlir
+    dist.mesh @mesh (dp = 1, pp = 1, tp = 2, tp_inner = 2)                                           // tp=4, 2 KV heads
+    tgpt.parameter @q.weight : tensor<64x64xf32> = ... {dist.layout = #dist.layout<[{tp, tp_inner}, -]>}
+    tgpt.parameter @k.weight : tensor<16x64xf32> = ... {dist.layout = #dist.layout<[tp, -]>}
+    ```
+    One KV head for all is replicated over "tp".
+
+    Fails when heads, features, vocabulary or (under `sequence-parallel`) the sequence are
+    not divisible by `tp`, or KV heads neither divisible by it nor a divisor of it; the
+    message names the nearest legal value.
   }];
   let options = [
     Option<"dp", "dp", "int64_t", "1", "Data-parallel ranks">,

@@ -28,6 +28,7 @@
 #include "passes/sharding/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_PROPAGATE
@@ -226,15 +227,33 @@ private:
     return axes;
   }
 
-  /// Axes over which all operands of a jointly linear op are partial (sum).
-  SmallVector<StringRef> commonPartial(ShardingRuleOpInterface op, const FactorAxes &axes) {
-    if (axes.getRule().linearity != ShardingRule::Linearity::Joint)
-      return {};
-    LayoutAttr::Axes common = layoutOf(op->getOperand(0)).partialAxes();
-    for (Value operand : op->getOperands())
-      if (layoutOf(operand).partialAxes() != common || layoutOf(operand).getReduction() != dist::ReductionKind::Sum)
-        return {};
-    return llvm::filter_to_vector(common, [&](StringRef axis) { return !axes.isUsed(axis); });
+  /// Axes over which each operand stays a partial sum, because the op is linear in it.
+  SmallVector<SmallVector<StringRef>> passedPartials(ShardingRuleOpInterface op, const FactorAxes &axes) {
+    const ShardingRule &rule = axes.getRule();
+    SmallVector<SmallVector<StringRef>> passed(op->getNumOperands());
+    if (op->getNumOperands() == 0 || (rule.linearity == ShardingRule::Linearity::Joint && !haveOnePartial(op)))
+      return passed;
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      LayoutAttr layout = layoutOf(operand);
+      if (rule.isLinearIn(index) && layout.getReduction() == dist::ReductionKind::Sum)
+        for (StringRef axis : layout.partialAxes())
+          if (!axes.isUsed(axis) &&
+              (rule.linearity == ShardingRule::Linearity::Joint || isWholeElsewhere(op, index, axis)))
+            passed[index].push_back(axis);
+    }
+    return passed;
+  }
+
+  static bool haveOnePartial(Operation *op) {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return layoutOf(operand).getPartial() == layoutOf(op->getOperand(0)).getPartial();
+    });
+  }
+
+  static bool isWholeElsewhere(Operation *op, unsigned index, StringRef axis) {
+    return llvm::none_of(op->getOpOperands(), [&](OpOperand &other) {
+      return other.getOperandNumber() != index && layoutOf(other.get()).isPartialOver(axis);
+    });
   }
 
   void visitRuled(ShardingRuleOpInterface op, Resharder &resharder) {
@@ -242,15 +261,18 @@ private:
       operand.set(resharder.current(operand.get()));
     FactorAxes axes = assignAxes(op);
     const ShardingRule &rule = axes.getRule();
-    SmallVector<StringRef> passed = op->getNumOperands() ? commonPartial(op, axes) : SmallVector<StringRef>();
-    for (auto [operand, dims] : llvm::zip_equal(op->getOpOperands(), rule.operands))
-      operand.set(resharder.get(operand.get(), axes.layoutOf(dims).withPartial(passed), op));
+    SmallVector<SmallVector<StringRef>> passed = passedPartials(op, axes);
+    for (auto [operand, dims, partial] : llvm::zip_equal(op->getOpOperands(), rule.operands, passed))
+      operand.set(resharder.get(operand.get(), axes.layoutOf(dims).withPartial(partial), op));
+    llvm::SmallSetVector<StringRef, 2> passedAxes;
+    for (ArrayRef<StringRef> partial : passed)
+      passedAxes.insert_range(partial);
 
     auto reduction =
         rule.reduction == ShardingRule::Reduction::Max ? dist::ReductionKind::Max : dist::ReductionKind::Sum;
     for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results)) {
       SmallVector<StringRef> partial = axes.reducedAxes(dims);
-      partial.append(passed.begin(), passed.end());
+      partial.append(passedAxes.begin(), passedAxes.end());
       LayoutAttr layout = axes.layoutOf(dims).withPartial(partial, reduction);
       if (LayoutAttr pinned = pinnedLayout(result); pinned && rule.mayBePartial)
         layout = layout.withPartial(pinned.partialAxes(), pinned.getReduction());

@@ -10,7 +10,9 @@
 //   whole input  -> column-parallel: weight [tp, -], output features sharded
 //   sharded input -> row-parallel:   weight [-, tp], output a partial sum
 //
-// so that one reduction closes each pair (arXiv 1909.08053). The embedding is cut
+// so that one reduction closes each pair (arXiv 1909.08053). With fewer KV heads than
+// tp ranks, tp is two axes, of which k and v take the first (TensorAxes.h): ranks that
+// share a KV head hold the same k and v weights. The embedding is cut
 // over the vocabulary, and so is the head, a linear with a whole input. Under
 // sequence parallelism (arXiv 2205.05198) the embedding's output is seeded as
 // sharded over the sequence; dist-propagate carries that along the residual stream.
@@ -26,7 +28,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/sharding/Decisions.h"
 #include "passes/sharding/Passes.h"
-#include "llvm/ADT/DenseSet.h"
+#include "passes/sharding/TensorAxes.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_SHARD
@@ -36,29 +39,23 @@ namespace tgpt {
 using namespace mlir;
 using namespace tgpt;
 using dist::LayoutAttr;
+using Axes = LayoutAttr::Axes;
 
 namespace {
-
-/// The divisor of `count` nearest to `wanted`, the smaller of two equally near.
-int64_t nearestDivisor(int64_t count, int64_t wanted) {
-  for (int64_t distance = 0;; ++distance) {
-    if (int64_t below = wanted - distance; below >= 1 && count % below == 0)
-      return below;
-    if (int64_t above = wanted + distance; above <= count && count % above == 0)
-      return above;
-  }
-}
 
 ParameterOp parameterOf(Value value, const SymbolTable &symbols) {
   auto read = value ? value.getDefiningOp<ReadOp>() : ReadOp();
   return read ? symbols.lookup<ParameterOp>(read.getSymbolAttr().getAttr()) : ParameterOp();
 }
 
+/// The axes that shard the last dim of a value.
+using FeatureAxes = llvm::DenseMap<Value, Axes>;
+
 struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
   using ShardBase::ShardBase;
 
   void runOnOperation() override {
-    if (failed(addMesh()))
+    if (failed(checkMesh()))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       shardArguments(function);
@@ -67,16 +64,20 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
       getOperation().emitError() << "no function '@micro_batch', run tgpt-differentiate first";
       return signalPassFailure();
     }
+    FailureOr<TensorAxisSizes> split = splitTensorAxis(model, tp);
+    if (failed(split))
+      return signalPassFailure();
+    addMesh(*split);
     if (tp > 1 && failed(shardModel(model)))
       return signalPassFailure();
     for (auto parameter : getOperation().getOps<ParameterOp>())
       if (!decisionOf(parameter)) {
-        decide(parameter, {});
+        decide(parameter);
         ++numReplicated;
       }
   }
 
-  LogicalResult addMesh() {
+  LogicalResult checkMesh() {
     ModuleOp module = getOperation();
     for (auto [name, size] : {std::pair<StringRef, int64_t>{"dp", dp}, {"pp", pp}, {"tp", tp}})
       if (size < 1)
@@ -85,10 +86,21 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
       present.emitError() << "the module has a mesh already";
       return failure();
     }
-    auto builder = OpBuilder::atBlockBegin(module.getBody());
-    dist::MeshOp::create(builder, module.getLoc(), builder.getStringAttr("mesh"),
-                         builder.getStrArrayAttr({"dp", "pp", "tp"}), builder.getDenseI64ArrayAttr({dp, pp, tp}));
     return success();
+  }
+
+  void addMesh(TensorAxisSizes split) {
+    auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    SmallVector<StringRef> names = {"dp", "pp", tensorAxisName};
+    SmallVector<int64_t> sizes = {dp, pp, split.outer};
+    tensorAxes = {tensorAxisName};
+    if (split.inner > 1) {
+      names.push_back(innerTensorAxisName);
+      sizes.push_back(split.inner);
+      tensorAxes.push_back(innerTensorAxisName);
+    }
+    mesh = dist::MeshOp::create(builder, getOperation().getLoc(), builder.getStringAttr("mesh"),
+                                builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
   }
 
   /// Tokens, labels and sample numbers are sharded over dp by their first dim, scalars are whole.
@@ -102,18 +114,16 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     }
   }
 
-  void decide(ParameterOp parameter, ArrayRef<std::pair<int64_t, StringRef>> shardedDims) {
-    LayoutAttr layout = LayoutAttr::replicated(&getContext(), cast<RankedTensorType>(parameter.getType()).getRank());
-    for (auto [dim, axis] : shardedDims)
-      layout = layout.withDim(dim, {axis});
-    parameter->setAttr(decisionAttributeName, layout);
+  void decide(ParameterOp parameter, int64_t dim = 0, const Axes &axes = {}) {
+    int64_t rank = cast<RankedTensorType>(parameter.getType()).getRank();
+    parameter->setAttr(decisionAttributeName, LayoutAttr::replicated(&getContext(), rank).withDim(dim, axes));
   }
 
-  /// Walks the forward, keeping the values whose last dim is sharded, and what the
-  /// backward computes again: clones are sharded as their originals are.
+  /// Walks the forward, keeping the axes that shard the last dim of a value, and what
+  /// the backward computes again: clones are sharded as their originals are.
   LogicalResult shardModel(func::FuncOp model) {
     SymbolTable symbols(getOperation()); // a look-up in the module itself is linear
-    llvm::DenseSet<Value> featureSharded;
+    FeatureAxes featureAxes;
     bool isBackward = false;
     for (Operation &op : llvm::make_early_inc_range(model.getBody().front())) {
       isBackward |= isa<BeginBackwardOp>(op);
@@ -123,9 +133,9 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
       if (auto embedding = dyn_cast<EmbeddingOp>(op))
         result = shardEmbedding(embedding, symbols);
       else if (auto linear = dyn_cast<LinearOp>(op))
-        result = shardLinear(linear, symbols, featureSharded);
+        result = shardLinear(linear, symbols, featureAxes);
       else if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op))
-        result = followFeatures(ruled, featureSharded);
+        result = followFeatures(ruled, featureAxes);
       if (failed(result))
         return failure();
     }
@@ -135,12 +145,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
   LogicalResult checkDivisible(Operation *op, const Twine &what, int64_t count) {
     if (count % tp == 0)
       return success();
-    InFlightDiagnostic error = op->emitError()
-                               << what << " is " << count << ", which tp = " << int64_t(tp)
-                               << " does not divide; the nearest legal tp is " << nearestDivisor(count, tp);
-    error.attachNote(op->getLoc()) << "with tp = " << int64_t(tp) << " the nearest legal size is "
-                                   << std::max<int64_t>((count + tp / 2) / tp, 1) * tp;
-    return error;
+    return failDivision(op, what, count, tp,
+                        nearestLegal(tp, count, [&](int64_t divisor) { return count % divisor == 0; }));
   }
 
   LogicalResult shardEmbedding(EmbeddingOp op, const SymbolTable &symbols) {
@@ -148,7 +154,7 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     if (table && !decisionOf(table)) {
       if (failed(checkDivisible(op, "the vocabulary", op.getTable().getType().getDimSize(0))))
         return failure();
-      decide(table, {{0, "tp"}});
+      decide(table, 0, tensorAxes);
     }
     if (!sequenceParallel)
       return success();
@@ -161,33 +167,41 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
 
   /// [dp, tp, -, ...]: the layout of the residual stream under sequence parallelism.
   LayoutAttr sequenceSharded(int64_t rank) {
-    LayoutAttr layout = LayoutAttr::replicated(&getContext(), rank).withDim(1, {"tp"});
+    LayoutAttr layout = LayoutAttr::replicated(&getContext(), rank).withDim(1, tensorAxes);
     return dp > 1 ? layout.withDim(0, {"dp"}) : layout;
   }
 
-  LogicalResult shardLinear(LinearOp op, const SymbolTable &symbols, llvm::DenseSet<Value> &featureSharded) {
+  LogicalResult shardLinear(LinearOp op, const SymbolTable &symbols, FeatureAxes &featureAxes) {
     ParameterOp weight = parameterOf(op.getWeight(), symbols);
     if (!weight)
       return success();
-    if (featureSharded.contains(op.getInput())) {
+    if (auto input = featureAxes.find(op.getInput()); input != featureAxes.end()) {
       if (!decisionOf(weight))
-        decide(weight, {{1, "tp"}});
+        decide(weight, 1, input->second);
       splitBias(op);
       if (sequenceParallel) // reduce_scatter the product: what follows is the residual stream
         op->setAttr(decisionAttributeName, sequenceSharded(op.getOutput().getType().getRank()));
       ++numRow;
       return success();
     }
+    LayoutAttr decision = decisionOf(weight);
+    Axes axes = decision ? decision.axesOf(0) : axesOfFeatures(op.getOutput(), tensorAxes, mesh);
     for (Operation *user : op.getOutput().getUsers())
-      if (auto ruled = dyn_cast<ShardingRuleOpInterface>(user); ruled && failed(checkUnits(ruled, op.getOutput())))
+      if (auto ruled = dyn_cast<ShardingRuleOpInterface>(user);
+          ruled && failed(checkUnits(ruled, op.getOutput(), axes)))
         return failure();
-    if (failed(checkDivisible(op, "the number of output features", op.getWeight().getType().getDimSize(0))))
+    if (axes.size() == tensorAxes.size() &&
+        failed(checkDivisible(op, "the number of output features", op.getWeight().getType().getDimSize(0))))
       return failure();
-    if (!decisionOf(weight))
-      decide(weight, {{0, "tp"}});
+    if (!decision) {
+      decide(weight, 0, axes);
+      numReplicated += axes.empty();
+    }
     if (ParameterOp bias = parameterOf(op.getBias(), symbols); bias && !decisionOf(bias))
-      decide(bias, {{0, "tp"}});
-    featureSharded.insert(op.getOutput());
+      decide(bias, 0, axes);
+    if (axes.empty())
+      return success();
+    featureAxes[op.getOutput()] = axes;
     ++numColumn;
     return success();
   }
@@ -206,11 +220,13 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
   }
 
   /// The units (heads) that `op` sees in the last dim of `operand` must stay whole.
-  LogicalResult checkUnits(ShardingRuleOpInterface op, Value operand) {
+  LogicalResult checkUnits(ShardingRuleOpInterface op, Value operand, const Axes &axes) {
     ShardingRule rule = op.getShardingRule();
-    for (auto [candidate, factors] : llvm::zip_equal(op->getOperands(), rule.operands))
+    for (auto [candidate, dims] : llvm::zip_equal(op->getOperands(), rule.operands))
       for (const ShardingRule::Granularity &granularity : rule.granularities) {
-        if (candidate != operand || factors.empty() || factors.back() != granularity.factor)
+        if (candidate != operand || dims.empty() || dims.back() != StringRef(&granularity.factor, 1))
+          continue;
+        if (axes.size() < tensorAxes.size()) // they cut what the op that reads the heads can be cut by
           continue;
         int64_t units = cast<RankedTensorType>(operand.getType()).getShape().back() / granularity.unitElements;
         if (failed(checkDivisible(op, "the number of " + granularity.unitName + "s", units)))
@@ -221,20 +237,23 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
 
   /// An op whose result has the same last factor as a feature-sharded operand
   /// keeps the features sharded.
-  LogicalResult followFeatures(ShardingRuleOpInterface op, llvm::DenseSet<Value> &featureSharded) {
+  LogicalResult followFeatures(ShardingRuleOpInterface op, FeatureAxes &featureAxes) {
     ShardingRule rule = op.getShardingRule();
-    for (auto [operand, factors] : llvm::zip_equal(op->getOperands(), rule.operands)) {
-      if (!featureSharded.contains(operand) || factors.empty() || rule.isBlocked(factors.back()))
+    for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), rule.operands)) {
+      Axes axes = featureAxes.lookup(operand);
+      if (axes.empty() || dims.empty() || rule.isBlocked(dims.back().front()))
         continue;
-      char feature = factors.back();
-      if (failed(checkUnits(op, operand)))
+      if (failed(checkUnits(op, operand, axes)))
         return failure();
-      for (auto [result, resultFactors] : llvm::zip_equal(op->getResults(), rule.results))
-        if (!resultFactors.empty() && resultFactors.back() == feature)
-          featureSharded.insert(result);
+      for (auto [result, resultDims] : llvm::zip_equal(op->getResults(), rule.results))
+        if (!resultDims.empty() && resultDims.back() == dims.back())
+          featureAxes[result] = axes;
     }
     return success();
   }
+
+  dist::MeshOp mesh;
+  Axes tensorAxes; ///< outermost first
 };
 
 } // namespace

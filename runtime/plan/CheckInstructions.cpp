@@ -91,7 +91,7 @@ bool InstructionCheck::attributes() {
   for (const plan::AxisOffset &offset : instruction.axis_offsets()) {
     int64_t parts = 1, largest;
     for (const std::string &axis : offset.axes()) {
-      if (axis != "dp" && axis != "pp" && axis != "tp")
+      if (!isMeshAxisName(axis))
         return fail("axis offset '" + offset.name() + "' names the unknown axis '" + axis + "'");
       if (__builtin_mul_overflow(parts, grid.axisSize(axis), &parts))
         return fail("axis offset '" + offset.name() + "' overflows");

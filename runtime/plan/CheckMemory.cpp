@@ -215,8 +215,8 @@ void StageMemory::checkAxes(const plan::Variable &variable, const std::string &w
   std::set<std::string> used;
   auto useAxes = [&](const auto &axes) {
     for (const std::string &axis : axes)
-      if (axis != "dp" && axis != "tp")
-        problems.add(where + " is spread over axis '" + axis + "', only 'dp' and 'tp' are possible");
+      if (axis == "pp" || !isMeshAxisName(axis))
+        problems.add(where + " is spread over axis '" + axis + "', only 'dp', 'tp' and 'tp_inner' are possible");
       else if (!used.insert(axis).second)
         problems.add(where + " uses axis '" + axis + "' twice");
   };

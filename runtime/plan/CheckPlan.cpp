@@ -27,8 +27,8 @@ static void checkAxes(const plan::Mesh &mesh, PlanProblems &problems) {
   int64_t ranks = 1;
   for (const plan::MeshAxis &axis : mesh.axes()) {
     std::string place = "mesh axis '" + axis.name() + "'";
-    if (axis.name() != "dp" && axis.name() != "pp" && axis.name() != "tp")
-      problems.add(place + " is unknown: the axes are 'dp', 'pp' and 'tp'");
+    if (!isMeshAxisName(axis.name()))
+      problems.add(place + " is unknown: the axes are 'dp', 'pp', 'tp' and 'tp_inner'");
     if (!seen.insert(axis.name()).second)
       problems.add(place + " is listed twice");
     if (axis.size() < 1)

@@ -14,12 +14,22 @@
 
 #include "runtime/plan/plan.pb.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tgpt::runtime {
+
+/// The axes that a mesh may have: data parallel, pipeline stages, tensor parallel; and the
+/// ranks of a tp index that share its KV heads.
+inline constexpr std::array<std::string_view, 4> meshAxisNames = {"dp", "pp", "tp", "tp_inner"};
+
+inline bool isMeshAxisName(std::string_view name) {
+  return std::find(meshAxisNames.begin(), meshAxisNames.end(), name) != meshAxisNames.end();
+}
 
 /// A rank's position on each mesh axis, in mesh order.
 using RankCoordinates = std::vector<int64_t>;

@@ -283,3 +283,37 @@ func.func @tied_gradient_not_summed(%g: !w, %w: !w, %m: !w, %v: !w, %s: !scalar)
   %w_1, %m_1, %v_1 = tgpt.adamw %w, %own, %m, %v, %s, %s, %s {beta1 = 0.9 : f64, beta2 = 0.95 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.1 : f64} : (!w, !addend, !w, !w, !scalar, !scalar, !scalar) -> (!w, !w, !w)
   return
 }
+
+// -----
+
+// Ranks that share a KV head: each holds addends of its gradient, from the query heads it has.
+dist.mesh @mesh (dp = 1, pp = 1, tp = 2, tp_inner = 2)
+!q = tensor<1x2x2xf32, #dist.layout<[-, -, {tp, tp_inner}], of = [1, 2, 8]>>
+!k = tensor<1x2x2xf32, #dist.layout<[-, -, tp], of = [1, 2, 4]>>
+!lse = tensor<1x1x2xf32, #dist.layout<[-, {tp, tp_inner}, -], of = [1, 4, 2]>>
+func.func @gradient_of_a_shared_kv_head_taken_as_whole(%do: !q, %q: !q, %k: !k, %v: !k, %lse: !lse) {
+  // expected-error @+1 {{result 1 must be partial over "tp_inner", which shards factor 'G' of the operands, but is not}}
+  %dq, %dk, %dv = tgpt.attention_grad %do, %q, %k, %v, %q, %lse {head_dim = 2 : i64, scale = 1.0 : f64} : (!q, !q, !k, !k, !q, !lse) -> (!q, !k, !k)
+  return
+}
+
+// -----
+
+// The same, further on: the copies of the key weight would take different steps and drift apart.
+dist.mesh @mesh (dp = 1, pp = 1, tp = 2, tp_inner = 2)
+!q = tensor<1x2x2xf32, #dist.layout<[-, -, {tp, tp_inner}], of = [1, 2, 8]>>
+!k = tensor<1x2x2xf32, #dist.layout<[-, -, tp], of = [1, 2, 4]>>
+!dk = tensor<1x2x2xf32, #dist.layout<[-, -, tp], partial = [tp_inner], of = [1, 2, 4]>>
+!lse = tensor<1x1x2xf32, #dist.layout<[-, {tp, tp_inner}, -], of = [1, 4, 2]>>
+!x = tensor<1x2x6xf32, #dist.layout<[-, -, -], of = [1, 2, 6]>>
+!w = tensor<2x6xf32, #dist.layout<[tp, -], of = [4, 6]>>
+!dw = tensor<2x6xf32, #dist.layout<[tp, -], partial = [tp_inner], of = [4, 6]>>
+!s = tensor<f32, #dist.layout<[], of = []>>
+func.func @key_weight_steps_by_addends(%do: !q, %q: !q, %k: !k, %v: !k, %lse: !lse, %x: !x, %w: !w, %m: !w, %s: !s) {
+  %dq, %dk, %dv = tgpt.attention_grad %do, %q, %k, %v, %q, %lse {head_dim = 2 : i64, scale = 1.0 : f64} : (!q, !q, !k, !k, !q, !lse) -> (!q, !dk, !dk)
+  // expected-note @+1 {{operand 1 comes from here, with layout #dist.layout<[tp, -], partial = [tp_inner], of = [4, 6]>}}
+  %dw = tgpt.linear_wgrad %dk, %x : (!dk, !x) -> !dw
+  // expected-error @+1 {{operand 1 is partial over "tp_inner" but the op is not linear in it}}
+  %w1, %m1, %v1 = tgpt.adamw %w, %dw, %m, %m, %s, %s, %s {beta1 = 0.9 : f64, beta2 = 0.95 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.1 : f64} : (!w, !dw, !w, !w, !s, !s, !s) -> (!w, !w, !w)
+  return
+}

@@ -11,7 +11,7 @@ func.func @column_then_row(%x: tensor<4x8x6xf32, #dist.layout<[dp, -, -]>>, %up:
   %1 = tgpt.linear %0, %down : (tensor<4x8x10xf32, #dist.layout<[dp, -, tp]>>, tensor<6x10xf32, #dist.layout<[-, tp]>>) -> tensor<4x8x6xf32, #dist.layout<[dp, -, -], partial = [tp]>>
   %2 = tgpt.add %1, %r : (tensor<4x8x6xf32, #dist.layout<[dp, -, -], partial = [tp]>>, tensor<4x8x6xf32, #dist.layout<[dp, -, -], partial = [tp]>>) -> tensor<4x8x6xf32, #dist.layout<[dp, -, -], partial = [tp]>>
   %3 = tgpt.linear_wgrad %2, %0 : (tensor<4x8x6xf32, #dist.layout<[dp, -, -], partial = [tp]>>, tensor<4x8x10xf32, #dist.layout<[dp, -, tp]>>) -> tensor<6x10xf32, #dist.layout<[-, tp], partial = [dp]>>
-  // expected-error @-1 {{operand 0 is partial over "tp" but the op is not linear in it}}
+  // expected-error @-1 {{operand 0 is partial over "tp", which shards factor 'K': only sums over it can be taken apart}}
   // expected-note @-3 {{operand 0 comes from here, with layout #dist.layout<[dp, -, -], partial = [tp]>}}
   return
 }
@@ -228,5 +228,86 @@ func.func @reduced_twice(%x: tensor<4xf32, #dist.layout<[-], partial = [tp], of 
   %0 = dist.all_reduce sum %x over ["tp"] : tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
   // expected-error @+1 {{operand is not partial over "tp" but over no axis}}
   %1 = dist.all_reduce sum %0 over ["tp"] : tensor<4xf32, #dist.layout<[-], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
+  return
+}
+
+// -----
+
+// Products of factors: axes are dealt out to KV heads, then to the query heads of each.
+dist.mesh @mesh (dp = 2, tp = 2, tp_inner = 2)
+!q = tensor<2x3x16xf32, #dist.layout<[dp, -, {tp, tp_inner}]>>
+!k = tensor<2x3x8xf32, #dist.layout<[dp, -, tp]>>
+!lse = tensor<2x4x3xf32, #dist.layout<[dp, {tp, tp_inner}, -]>>
+!dk = tensor<2x3x8xf32, #dist.layout<[dp, -, tp], partial = [tp_inner]>>
+!x = tensor<2x3x6xf32, #dist.layout<[dp, -, -]>>
+func.func @shared_kv_heads(%q: !q, %k: !k, %x: !x, %wk: tensor<8x6xf32, #dist.layout<[tp, -]>>) {
+  %o, %lse = tgpt.attention %q, %k, %k {head_dim = 4 : i64, scale = 1.0 : f64} : (!q, !k, !k) -> (!q, !lse)
+  %dq, %dk, %dv = tgpt.attention_grad %o, %q, %k, %k, %o, %lse {head_dim = 4 : i64, scale = 1.0 : f64} : (!q, !q, !k, !k, !q, !lse) -> (!q, !dk, !dk)
+  // Linear ops pass the addends on, and reductions of their own join them.
+  %r = tgpt.rope %dk {head_dim = 4 : i64, theta = 1.0e4 : f64, inverse = true} : (!dk) -> !dk
+  %dx = tgpt.linear_dgrad %r, %wk : (!dk, tensor<8x6xf32, #dist.layout<[tp, -]>>) -> tensor<2x3x6xf32, #dist.layout<[dp, -, -], partial = [tp, tp_inner]>>
+  %dw = tgpt.linear_wgrad %r, %x : (!dk, !x) -> tensor<8x6xf32, #dist.layout<[tp, -], partial = [dp, tp_inner]>>
+  // expected-error @+1 {{result 0 must be partial over "tp_inner", as operand 0 is, but is not}}
+  %lost = tgpt.linear_wgrad %r, %x : (!dk, !x) -> tensor<8x6xf32, #dist.layout<[tp, -], partial = [dp]>>
+  return
+}
+
+// -----
+
+dist.mesh @mesh (tp = 2, tp_inner = 2)
+!q = tensor<2x3x32xf32, #dist.layout<[-, -, {tp, tp_inner}]>>
+!k = tensor<2x3x16xf32, #dist.layout<[-, -, tp]>>
+!lse = tensor<2x8x3xf32, #dist.layout<[-, {tp, tp_inner}, -]>>
+func.func @l2_query_heads_without_their_kv_heads(%q: !q, %k: !k) {
+  // 4 KV heads: both axes cut them in the queries, one in the keys.
+  // expected-error @+1 {{factor 'H' is sharded by "tp", "tp_inner" in operand 0 but by "tp" in operand 1}}
+  %o, %lse = tgpt.attention %q, %k, %k {head_dim = 4 : i64, scale = 1.0 : f64} : (!q, !k, !k) -> (!q, !lse)
+  return
+}
+
+// -----
+
+dist.mesh @mesh (tp = 2, tp_inner = 2)
+!q = tensor<2x3x24xf32, #dist.layout<[-, -, {tp, tp_inner}]>>
+!k = tensor<2x3x8xf32, #dist.layout<[-, -, tp]>>
+!lse = tensor<2x6x3xf32, #dist.layout<[-, -, -]>>
+func.func @l5_divides_query_heads_of_a_kv_head(%q: !q, %k: !k) {
+  // expected-error @+1 {{operand 0 dim 2 has 3 query heads (factor 'G') but "tp_inner" = 2 does not divide them; nearest legal number is 2}}
+  %o, %lse = tgpt.attention %q, %k, %k {head_dim = 4 : i64, scale = 1.0 : f64} : (!q, !k, !k) -> (!q, !lse)
+  return
+}
+
+// -----
+
+dist.mesh @mesh (tp = 2, tp_inner = 2)
+!q = tensor<2x3x48xf32, #dist.layout<[-, -, {tp, tp_inner}]>>
+!k = tensor<2x3x24xf32, #dist.layout<[-, -, -]>>
+!lse = tensor<2x12x3xf32, #dist.layout<[-, -, -]>>
+func.func @l5_divides_kv_heads(%q: !q, %k: !k) {
+  // expected-error @+1 {{operand 0 dim 2 has 6 KV heads (factor 'H') but "tp", "tp_inner" = 4 does not divide them; nearest legal number is 4}}
+  %o, %lse = tgpt.attention %q, %k, %k {head_dim = 4 : i64, scale = 1.0 : f64} : (!q, !k, !k) -> (!q, !lse)
+  return
+}
+
+// -----
+
+dist.mesh @mesh (tp = 2, tp_inner = 2)
+!q = tensor<2x3x16xf32, #dist.layout<[-, -, {tp, tp_inner}]>>
+!k = tensor<2x3x8xf32, #dist.layout<[-, -, {tp, tp_inner}]>>
+!lse = tensor<2x4x3xf32, #dist.layout<[-, {tp, tp_inner}, -]>>
+func.func @l4_elements_of_a_head_are_blocked(%q: !q, %k: !k) {
+  // expected-error @+1 {{factor 'D' is sharded by "tp_inner" in operand 1 but not in operand 0}}
+  %o, %lse = tgpt.attention %q, %k, %k {head_dim = 4 : i64, scale = 1.0 : f64} : (!q, !k, !k) -> (!q, !lse)
+  return
+}
+
+// -----
+
+dist.mesh @mesh (tp = 2, dp = 2)
+!dy = tensor<4x8xf32, #dist.layout<[-, -], partial = [tp]>>
+!w = tensor<8x6xf32, #dist.layout<[-, -], partial = [tp]>>
+func.func @l6_product_of_sums(%dy: !dy, %w: !w) {
+  // expected-error @+1 {{operand 0 and operand 1 are both partial over "tp": a product of sums is no sum of products}}
+  %dx = tgpt.linear_dgrad %dy, %w : (!dy, !w) -> tensor<4x6xf32, #dist.layout<[-, -], partial = [tp]>>
   return
 }

@@ -83,8 +83,8 @@ std::vector<int64_t> ConfigurationDraw::stages(int64_t layers, int64_t pp) {
 static bool isServed(const Configuration &drawn) {
   const ModelRecipe &model = drawn.model;
   int64_t tp = drawn.options.tp;
-  bool isDivided =
-      model.heads % tp == 0 && model.kvHeads % tp == 0 && model.ffn % tp == 0 && model.vocabulary % tp == 0;
+  bool hasKvHeads = model.kvHeads % tp == 0 || tp % model.kvHeads == 0;
+  bool isDivided = model.heads % tp == 0 && hasKvHeads && model.ffn % tp == 0 && model.vocabulary % tp == 0;
   return isDivided && (!drawn.options.sequenceParallel || model.sequenceLength % tp == 0) &&
          drawn.options.pp <= model.layers;
 }

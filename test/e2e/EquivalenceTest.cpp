@@ -129,6 +129,12 @@ std::vector<Grid> zeroGrids() {
   return all;
 }
 
+/// Those with tp above 2.
+std::vector<Grid> wideGrids() {
+  return {{4, 1, 1, false, 1}, {4, 1, 1, true, 2}, {4, 2, 1, false, 4},        {4, 1, 2, false, 2},
+          {4, 2, 2, true, 2},  {2, 1, 2, true, 1}, {4, 1, 2, true, 2, "full"}, {4, 2, 1, true, 2, "selective"}};
+}
+
 const Model plain[] = {{"nano", "nano"}, {"nano_gpt2", "nano-gpt2"}};
 // Masks must not depend on how samples, positions and layers are dealt out.
 const Model withDropout[] = {{"nano_dropout", "nano", "--dropout=0.1"},
@@ -141,6 +147,11 @@ const Model withLossTerms[] = {{"nano_loss_terms", "nano", "", "--label-smoothin
 const Model withQkNorm[] = {
     {"nano_qk_norm", "nano", "--qk-norm=true"},
     {"nano_all", "nano", "--qk-norm=true --dropout=0.2", "--label-smoothing=0.1 --z-loss=0.001"}};
+
+// Ranks that share a KV head hold the same key and value weights, and add up their gradients.
+const Model withFewKvHeads[] = {{"nano_kv2", "nano", "--kv-heads=2"},
+                                {"nano_kv1", "nano", "--kv-heads=1"},
+                                {"nano_kv2_all", "nano", "--kv-heads=2 --qk-norm=true --dropout=0.2"}};
 
 class EquivalenceTest : public testing::TestWithParam<std::tuple<Model, Grid>> {
 protected:
@@ -173,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(LossTerms, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withLossTerms), testing::ValuesIn(fewGrids())), nameOf);
 INSTANTIATE_TEST_SUITE_P(QkNorm, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withQkNorm), testing::ValuesIn(fewGrids())), nameOf);
+INSTANTIATE_TEST_SUITE_P(FewKvHeads, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(withFewKvHeads), testing::ValuesIn(wideGrids())), nameOf);
 
 // Dropout does something, with probability 0 nothing, and the same each time.
 TEST(Dropout, ChangesTheLoss) {

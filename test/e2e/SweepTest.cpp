@@ -83,6 +83,8 @@ private:
     add("tied", model.tiedEmbeddings);
     add("tied over stages", model.tiedEmbeddings && options.pp > 1);
     add("fewer KV heads", model.kvHeads < model.heads);
+    add("fewer KV heads than tp", model.kvHeads < options.tp);
+    add("fewer KV heads than tp, sp", model.kvHeads < options.tp && options.sequenceParallel);
     for (int64_t size : {2, 4})
       add("tp=" + std::to_string(size), options.tp == size);
     for (int64_t size : {2, 3})

@@ -35,6 +35,10 @@ bool isCollective(Operation *op) {
   return isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp, dist::SliceOp>(op);
 }
 
+SmallVector<StringRef> axesOf(ModuleOp module) {
+  return llvm::to_vector(dist::meshOf(module).getAxes().getAsValueRange<StringAttr>());
+}
+
 /// Mutates one program, as it is after `phase`, in every place.
 class IrMutation {
 public:
@@ -61,9 +65,10 @@ public:
       attempt("on all stages: drop", drop);
       attempt("on all stages: repeat", repeat);
       attempt("on all stages: change reduction", changeReduction);
-      for (StringRef axis : {"dp", "tp"})
-        attempt("on all stages: change axis",
-                [&](Operation *op) { op->setAttr("axes", Builder(op).getStrArrayAttr({axis})); });
+      for (StringRef axis : axesOf(*original))
+        if (axis != "pp")
+          attempt("on all stages: change axis",
+                  [&](Operation *op) { op->setAttr("axes", Builder(op).getStrArrayAttr({axis})); });
     }
   }
 
@@ -101,7 +106,7 @@ private:
     attempt("repeat", repeat);
     attempt("repeat, claiming the operand's type between", repeatClaiming);
     Operation *op = opsOf(*original, isCollective)[index];
-    for (StringRef axis : {"dp", "pp", "tp"})
+    for (StringRef axis : axesOf(*original))
       if (op->getAttrOfType<ArrayAttr>("axes") != Builder(op).getStrArrayAttr({axis})) {
         auto setAxis = [&](Operation *op) { op->setAttr("axes", Builder(op).getStrArrayAttr({axis})); };
         attempt("change axis", setAxis);

@@ -45,8 +45,8 @@ private:
       llvm::erase(rest, axis);
       claim("type: drop a partial axis", layout.withPartial(rest, layout.getReduction()));
     }
-    for (StringRef axis : {"dp", "tp"})
-      if (layout.dimOf(axis) < 0 && !layout.isPartialOver(axis)) {
+    for (StringRef axis : mesh.getAxes().getAsValueRange<StringAttr>())
+      if (axis != "pp" && layout.dimOf(axis) < 0 && !layout.isPartialOver(axis)) {
         Axes more = partial;
         more.push_back(axis);
         claim("type: add a partial axis", layout.withPartial(more, layout.getReduction()));
@@ -57,18 +57,22 @@ private:
     }
   }
 
-  static Axes swapped(Axes axes) {
+  static Axes swapped(Axes axes, StringRef other) {
     for (StringRef &axis : axes)
-      axis = axis == "dp" ? "tp" : axis == "tp" ? "dp" : axis;
+      axis = axis == other ? "tp" : axis == "tp" ? other : axis;
     return axes;
   }
 
   void falseAxes() {
-    SmallVector<Axes> dims;
-    for (int64_t dim = 0; dim < layout.getRank(); ++dim)
-      dims.push_back(swapped(layout.axesOf(dim)));
-    claim("type: swap dp and tp",
-          LayoutAttr::get(type.getContext(), dims, swapped(layout.partialAxes()), layout.getReduction()));
+    for (StringRef other : {"dp", "tp_inner"}) {
+      if (!mesh.hasAxis(other))
+        continue;
+      SmallVector<Axes> dims;
+      for (int64_t dim = 0; dim < layout.getRank(); ++dim)
+        dims.push_back(swapped(layout.axesOf(dim), other));
+      claim(other == "dp" ? "type: swap dp and tp" : "type: swap tp_inner and tp",
+            LayoutAttr::get(type.getContext(), dims, swapped(layout.partialAxes(), other), layout.getReduction()));
+    }
   }
 
   void falseDim(int64_t dim) {

@@ -13,9 +13,15 @@
 
 namespace tgpt {
 
+/// Twice the ranks: two share a KV head.
+inline Configuration withSharedKvHeads(Configuration program) {
+  program.options.tp *= 2;
+  return program;
+}
+
 /// Tiny models of both families on tp = 2, dp = 2, with and without sequence
 /// parallelism; in f64, so that an equivalent mutant is told from a wrong one. Sizes
-/// are even numbers that differ, so that no shape fits by chance.
+/// are even numbers that differ, so that no shape fits by chance. The last program has fewer KV heads than tp.
 inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
   std::vector<Configuration> programs;
   for (ModelFamily family : {ModelFamily::Llama, ModelFamily::Gpt2})
@@ -34,6 +40,7 @@ inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
       program.options.epsilon = 1e-4;
       programs.push_back(program);
     }
+  programs.push_back(withSharedKvHeads(programs.front()));
   return programs;
 }
 

@@ -128,12 +128,35 @@ func.func @attention(%q: tensor<2x5x12xf32> {dist.layout = #dist.layout<[-, -, t
 
 // -----
 
-// One KV head cannot be split over tp = 3: the op declines the axis, and all of its operands become whole.
+// Two KV heads cannot be split over tp = 3: the op declines the axis, and all of its operands become whole.
 dist.mesh @mesh (tp = 3)
 // CHECK-LABEL: func.func @declined
-func.func @declined(%q: tensor<2x5x12xf32> {dist.layout = #dist.layout<[-, -, tp]>}, %k: tensor<2x5x2xf32>, %v: tensor<2x5x2xf32>) attributes {tgpt.phase = "micro_batch"} {
+func.func @declined(%q: tensor<2x5x12xf32> {dist.layout = #dist.layout<[-, -, tp]>}, %k: tensor<2x5x4xf32>, %v: tensor<2x5x4xf32>) attributes {tgpt.phase = "micro_batch"} {
   // CHECK-NEXT: %[[Q:.+]] = dist.reshard %{{.+}} to tensor<2x5x12xf32, #dist.layout<[-, -, -]>>
   // CHECK-NEXT: tgpt.attention %[[Q]], {{.*}} -> (tensor<2x5x12xf32, #dist.layout<[-, -, -]>>, tensor<2x6x5xf32, #dist.layout<[-, -, -]>>)
-  %o, %lse = tgpt.attention %q, %k, %v {head_dim = 2 : i64, scale = 0.5 : f64} : (tensor<2x5x12xf32>, tensor<2x5x2xf32>, tensor<2x5x2xf32>) -> (tensor<2x5x12xf32>, tensor<2x6x5xf32>)
+  %o, %lse = tgpt.attention %q, %k, %v {head_dim = 2 : i64, scale = 0.5 : f64} : (tensor<2x5x12xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>) -> (tensor<2x5x12xf32>, tensor<2x6x5xf32>)
+  return
+}
+
+// -----
+
+// But the query heads of one KV head, or of each of two over a further axis, can: the keys are whole over it, and
+// their gradients addends, which linear ops pass on.
+dist.mesh @mesh (tp = 2, tp_inner = 3)
+// CHECK-LABEL: func.func @query_heads
+func.func @query_heads(%q: tensor<2x5x12xf32> {dist.layout = #dist.layout<[-, -, {tp, tp_inner}]>}, %k: tensor<2x5x4xf32> {dist.layout = #dist.layout<[-, -, tp]>},
+                       %w: tensor<4x7xf32> {dist.layout = #dist.layout<[tp, -]>}) attributes {tgpt.phase = "micro_batch"} {
+  // CHECK-NEXT: tgpt.attention {{.*}} -> (tensor<2x5x12xf32, #dist.layout<[-, -, {tp, tp_inner}]>>, tensor<2x6x5xf32, #dist.layout<[-, {tp, tp_inner}, -]>>)
+  %o, %lse = tgpt.attention %q, %k, %k {head_dim = 2 : i64, scale = 0.5 : f64} : (tensor<2x5x12xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>) -> (tensor<2x5x12xf32>, tensor<2x6x5xf32>)
+  // CHECK-NEXT: %[[G:.+]]:3 = tgpt.attention_grad {{.*}} -> (tensor<2x5x12xf32, #dist.layout<[-, -, {tp, tp_inner}]>>, tensor<2x5x4xf32, #dist.layout<[-, -, tp], partial = [tp_inner]>>, tensor<2x5x4xf32, #dist.layout<[-, -, tp], partial = [tp_inner]>>)
+  %dq, %dk, %dv = tgpt.attention_grad %o, %q, %k, %k, %o, %lse {head_dim = 2 : i64, scale = 0.5 : f64} : (tensor<2x5x12xf32>, tensor<2x5x12xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>, tensor<2x5x12xf32>, tensor<2x6x5xf32>) -> (tensor<2x5x12xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>)
+  // CHECK-NEXT: %[[R:.+]] = tgpt.rope %[[G]]#1 {{.*}} -> tensor<2x5x4xf32, #dist.layout<[-, -, tp], partial = [tp_inner]>>
+  %r = tgpt.rope %dk {head_dim = 2 : i64, theta = 10000.0 : f64, inverse = true} : (tensor<2x5x4xf32>) -> tensor<2x5x4xf32>
+  // CHECK-NEXT: tgpt.linear_dgrad %[[R]], {{.*}} -> tensor<2x5x7xf32, #dist.layout<[-, -, -], partial = [tp, tp_inner]>>
+  %dx = tgpt.linear_dgrad %r, %w : (tensor<2x5x4xf32>, tensor<4x7xf32>) -> tensor<2x5x7xf32>
+  // Gelu is not linear: here the addends must be summed.
+  // CHECK-NEXT: %[[SUM:.+]] = dist.reshard %[[R]] : {{.*}} to tensor<2x5x4xf32, #dist.layout<[-, -, tp]>>
+  // CHECK-NEXT: tgpt.gelu %[[SUM]]
+  %g = tgpt.gelu %r : (tensor<2x5x4xf32>) -> tensor<2x5x4xf32>
   return
 }

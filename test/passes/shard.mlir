@@ -4,6 +4,10 @@
 // RUN: tgpt-opt %t/block.mlir --tgpt-shard='dp=2' | FileCheck %s --check-prefix=DP
 // RUN: tgpt-opt %t/block.mlir --tgpt-shard | FileCheck %s --check-prefix=ONE
 // RUN: tgpt-opt %t/decided.mlir --tgpt-shard=tp=2 | FileCheck %s --check-prefix=DECIDED
+// RUN: tgpt-opt %t/kv-heads.mlir --tgpt-shard=tp=2 | FileCheck %s --check-prefix=KV2
+// RUN: tgpt-opt %t/kv-heads.mlir --tgpt-shard='dp=2 tp=4 sequence-parallel' | FileCheck %s --check-prefix=KV4
+// RUN: tgpt-opt %t/kv-heads.mlir --tgpt-shard=tp=8 | FileCheck %s --check-prefix=KV8
+// RUN: tgpt-opt %t/one-kv-head.mlir --tgpt-shard=tp=4 | FileCheck %s --check-prefix=MQA
 
 // Linears alternate. One whose input is whole is column-parallel, weight and bias sharded over the
 // output features; one whose input has sharded features is row-parallel, its bias whole. Embedding and
@@ -77,5 +81,63 @@ tgpt.parameter @up : tensor<12x8xf32> = #tgpt.init<mean = 0.0, stddev = 0.02> {d
 func.func @micro_batch(%x: tensor<4x6x8xf32>) {
   %up = tgpt.read @up : tensor<12x8xf32>
   %u = tgpt.linear %x, %up : (tensor<4x6x8xf32>, tensor<12x8xf32>) -> tensor<4x6x12xf32>
+  return
+}
+
+// As many KV heads as ranks: one axis.
+// KV2: dist.mesh @mesh (dp = 1, pp = 1, tp = 2)
+// KV2: @k {{.*}} {dist.layout = #dist.layout<[tp, -]>}
+// KV2: @k.bias {{.*}} {dist.layout = #dist.layout<[tp]>}
+// Fewer: an axis that counts them and one that counts the ranks that share one. Keys are sharded over the
+// first, all else that is sharded over both.
+// KV4: dist.mesh @mesh (dp = 2, pp = 1, tp = 2, tp_inner = 2)
+// KV4: @table {{.*}} {dist.layout = #dist.layout<[{tp, tp_inner}, -]>}
+// KV4: @q {{.*}} {dist.layout = #dist.layout<[{tp, tp_inner}, -]>}
+// KV4: @k {{.*}} {dist.layout = #dist.layout<[tp, -]>}
+// KV4: @k.bias {{.*}} {dist.layout = #dist.layout<[tp]>}
+// KV4: @v {{.*}} {dist.layout = #dist.layout<[tp, -]>}
+// KV4: @o {{.*}} {dist.layout = #dist.layout<[-, {tp, tp_inner}]>}
+// KV4: tgpt.embedding {{.*}} {dist.layout = #dist.layout<[dp, {tp, tp_inner}, -]>}
+// KV8: dist.mesh @mesh (dp = 1, pp = 1, tp = 2, tp_inner = 4)
+
+//--- kv-heads.mlir
+tgpt.parameter @table : tensor<16x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+tgpt.parameter @q : tensor<16x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+tgpt.parameter @k : tensor<4x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+tgpt.parameter @k.bias : tensor<4xf32> = #tgpt.init<mean = 0.0, stddev = 0.0>
+tgpt.parameter @v : tensor<4x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+tgpt.parameter @o : tensor<6x16xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+func.func @micro_batch(%tokens: tensor<4x8xi32>) {
+  %table = tgpt.read @table : tensor<16x6xf32>
+  %x = tgpt.embedding %tokens, %table : (tensor<4x8xi32>, tensor<16x6xf32>) -> tensor<4x8x6xf32>
+  %wq = tgpt.read @q : tensor<16x6xf32>
+  %wk = tgpt.read @k : tensor<4x6xf32>
+  %bk = tgpt.read @k.bias : tensor<4xf32>
+  %wv = tgpt.read @v : tensor<4x6xf32>
+  %wo = tgpt.read @o : tensor<6x16xf32>
+  %q0 = tgpt.linear %x, %wq : (tensor<4x8x6xf32>, tensor<16x6xf32>) -> tensor<4x8x16xf32>
+  %k0 = tgpt.linear %x, %wk, %bk : (tensor<4x8x6xf32>, tensor<4x6xf32>, tensor<4xf32>) -> tensor<4x8x4xf32>
+  %v = tgpt.linear %x, %wv : (tensor<4x8x6xf32>, tensor<4x6xf32>) -> tensor<4x8x4xf32>
+  %q = tgpt.rope %q0 {head_dim = 2 : i64, theta = 10000.0 : f64} : (tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  %k = tgpt.rope %k0 {head_dim = 2 : i64, theta = 10000.0 : f64} : (tensor<4x8x4xf32>) -> tensor<4x8x4xf32>
+  %a, %lse = tgpt.attention %q, %k, %v {head_dim = 2 : i64, scale = 1.0 : f64} : (tensor<4x8x16xf32>, tensor<4x8x4xf32>, tensor<4x8x4xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x8xf32>)
+  %y = tgpt.linear %a, %wo : (tensor<4x8x16xf32>, tensor<6x16xf32>) -> tensor<4x8x6xf32>
+  return
+}
+
+// One KV head for all: its weights are whole, and no axis is split.
+// MQA: dist.mesh @mesh (dp = 1, pp = 1, tp = 4)
+// MQA: @q {{.*}} {dist.layout = #dist.layout<[tp, -]>}
+// MQA: @k {{.*}} {dist.layout = #dist.layout<[-, -]>}
+
+//--- one-kv-head.mlir
+tgpt.parameter @q : tensor<8x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+tgpt.parameter @k : tensor<2x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+func.func @micro_batch(%x: tensor<4x8x6xf32>) {
+  %wq = tgpt.read @q : tensor<8x6xf32>
+  %wk = tgpt.read @k : tensor<2x6xf32>
+  %q = tgpt.linear %x, %wq : (tensor<4x8x6xf32>, tensor<8x6xf32>) -> tensor<4x8x8xf32>
+  %k = tgpt.linear %x, %wk : (tensor<4x8x6xf32>, tensor<2x6xf32>) -> tensor<4x8x2xf32>
+  %a, %lse = tgpt.attention %q, %k, %k {head_dim = 2 : i64, scale = 1.0 : f64} : (tensor<4x8x8xf32>, tensor<4x8x2xf32>, tensor<4x8x2xf32>) -> (tensor<4x8x8xf32>, tensor<4x4x8xf32>)
   return
 }

@@ -29,6 +29,8 @@ static cl::opt<std::string> sequenceLength("sequence-length", cl::desc("Tokens a
                                            cl::value_desc("tokens"), cl::cat(category));
 static cl::opt<std::string> vocabulary("vocabulary", cl::desc("Token ids, instead of the recipe's"),
                                        cl::value_desc("ids"), cl::cat(category));
+static cl::opt<std::string> kvHeads("kv-heads", cl::desc("Key and value heads, instead of the recipe's"),
+                                    cl::value_desc("heads"), cl::cat(category));
 static cl::opt<std::string> dropout("dropout", cl::desc("Dropout probability, instead of the recipe's"),
                                     cl::value_desc("share"), cl::cat(category));
 static cl::opt<std::string> qkNorm("qk-norm",
@@ -49,8 +51,9 @@ Compile the model with tgpt-opt. The keys of a recipe are explained in recipes/R
 
 static tgpt::RecipeOverrides overrides() {
   tgpt::RecipeOverrides values;
-  for (auto [key, option] : {std::pair("sequence_length", &sequenceLength), std::pair("vocabulary", &vocabulary),
-                             std::pair("dropout", &dropout), std::pair("qk_norm", &qkNorm)})
+  for (auto [key, option] :
+       {std::pair("sequence_length", &sequenceLength), std::pair("vocabulary", &vocabulary),
+        std::pair("kv_heads", &kvHeads), std::pair("dropout", &dropout), std::pair("qk_norm", &qkNorm)})
     if (option->getNumOccurrences())
       values[key] = *option;
   return values;

@@ -17,10 +17,6 @@ using namespace tgpt::test;
 
 namespace {
 
-std::string textOf(const ShardingRule &rule) {
-  return llvm::join(rule.operands, ",") + "->" + llvm::join(rule.results, ",");
-}
-
 int64_t rankOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
 }
@@ -40,19 +36,30 @@ TEST(ShardingRuleOfOps, HasALetterForEachDim) {
       EXPECT_NE(rule.factors().find(factor), std::string::npos);
     for (const ShardingRule::Granularity &granularity : rule.granularities)
       EXPECT_NE(rule.factors().find(granularity.factor), std::string::npos);
+    for (const ShardingRule::Size &size : rule.sizes)
+      EXPECT_NE(rule.factors().find(size.factor), std::string::npos);
+    for (unsigned operand : rule.linearOperands)
+      EXPECT_LT(operand, op->getNumOperands());
   }
 }
 
-// Dims of one factor have one size, but for heads, which q, k and v count differently.
+// Dims of one factor have one size, but where elements are counted in heads. What is left of a product is
+// the size of its last factor.
 TEST(ShardingRuleOfOps, JoinsDimsOfOneSize) {
   OpProgram program;
   for (ShardingRuleOpInterface op : program.all<ShardingRuleOpInterface>()) {
     SCOPED_TRACE(op->getName().getStringRef().str());
     ShardingRule rule = op.getShardingRule();
     std::map<char, int64_t> sizes;
-    auto check = [&](Value value, StringRef group) {
-      for (auto [dim, factor] : llvm::enumerate(group)) {
+    auto check = [&](Value value, const ShardingRule::Dims &group) {
+      for (auto [dim, factors] : llvm::enumerate(group)) {
         int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+        for (char outer : StringRef(factors).drop_back()) {
+          ASSERT_NE(rule.sizeOf(outer), nullptr) << "factor " << outer;
+          EXPECT_EQ(size % rule.sizeOf(outer)->entries, 0);
+          size /= rule.sizeOf(outer)->entries;
+        }
+        char factor = factors.back();
         if (rule.unitElements(factor) == 1)
           EXPECT_EQ(sizes.try_emplace(factor, size).first->second, size) << "factor " << factor;
         else
@@ -77,7 +84,7 @@ TEST_P(RuleTest, IsTheDocumentedOne) {
   OpProgram program;
   auto op = cast<ShardingRuleOpInterface>(program.find(GetParam().mnemonic, GetParam().label));
   ShardingRule rule = op.getShardingRule();
-  EXPECT_EQ(textOf(rule), GetParam().text);
+  EXPECT_EQ(rule.text(), GetParam().text);
   EXPECT_EQ(rule.blocked, GetParam().blocked);
   EXPECT_EQ(rule.linearity == ShardingRule::Linearity::Joint, GetParam().joint);
 }
@@ -90,10 +97,10 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"linear_dgrad", "", "abN,NK->abK", "", false}, Rule{"linear_wgrad", "", "abN,abK->NK", "", false},
         Rule{"sum_leading", "", "abc->c", "", true}, Rule{"rms_norm", "", "abD,D->abD,ab", "D", false},
         Rule{"layer_norm_grad", "", "abD,abD,D,ab,ab->abD,D,D", "D", false}, Rule{"rope", "", "abH->abH", "b", false},
-        Rule{"attention", "", "abH,abH,abH->abH,aHb", "b", false}, Rule{"gelu", "", "abc->abc", "", false},
-        Rule{"dropout", "", "abD,a,->abD", "", false}, Rule{"head_norm", "", "abH,D->abH", "D", false},
-        Rule{"head_norm_grad", "", "abH,abH,D->abH,D", "D", false}, Rule{"row_mean", "", "abV->ab", "", false},
-        Rule{"token_loss", "smoothed", "ab,ab,ab,ab,ab->,,ab", "", false},
+        Rule{"attention", "", "ab(HGD),ab(HD),ab(HD)->ab(HGD),a(HG)b", "bD", false},
+        Rule{"gelu", "", "abc->abc", "", false}, Rule{"dropout", "", "abD,a,->abD", "", false},
+        Rule{"head_norm", "", "abH,D->abH", "D", false}, Rule{"head_norm_grad", "", "abH,abH,D->abH,D", "D", false},
+        Rule{"row_mean", "", "abV->ab", "", false}, Rule{"token_loss", "smoothed", "ab,ab,ab,ab,ab->,,ab", "", false},
         Rule{"add", "broadcast", "abc,bc->abc", "", true}, Rule{"add_n", "", "abc,abc,abc->abc", "", true},
         Rule{"cast", "", "abc->abc", "", false}, Rule{"cross_entropy", "", "abV,ab->,,ab", "V", false},
         Rule{"cross_entropy_grad", "", "abV,ab,ab,->abV", "", false}, Rule{"row_max", "", "abV->ab", "", false},
@@ -117,14 +124,50 @@ TEST(ShardingRule, SaysWhatAResultReduces) {
   EXPECT_FALSE(rule.isReduction('a'));
   EXPECT_TRUE(rule.isReduction('V'));
   // A factor of the result only is no reduction anywhere.
-  EXPECT_FALSE(ShardingRule::parse("ab,abD->VD").isReducedIn('V', ""));
+  EXPECT_FALSE(ShardingRule::parse("ab,abD->VD").isReducedIn('V', {}));
 }
 
 TEST(ShardingRule, CountsWholeHeads) {
   ShardingRule rule = ShardingRule::parse("abH->abH,aHb").granular('H', 16, "head");
-  EXPECT_EQ(rule.unitElements('H', "abH"), 16);
-  EXPECT_EQ(rule.unitElements('H', "aHb"), 1);
-  EXPECT_EQ(rule.unitElements('a', "abH"), 1);
+  EXPECT_EQ(rule.unitElements('H', rule.results[0]), 16);
+  EXPECT_EQ(rule.unitElements('H', rule.results[1]), 1);
+  EXPECT_EQ(rule.unitElements('a', rule.results[0]), 1);
+}
+
+TEST(ShardingRule, ReadsProductsOfFactors) {
+  ShardingRule rule = ShardingRule::parse("ab(HGD), ab(HD)->ab(HGD),a(HG)b,");
+  EXPECT_EQ(rule.operands[0], (ShardingRule::Dims{"a", "b", "HGD"}));
+  EXPECT_EQ(rule.operands[1], (ShardingRule::Dims{"a", "b", "HD"}));
+  EXPECT_EQ(rule.results[1], (ShardingRule::Dims{"a", "HG", "b"}));
+  EXPECT_TRUE(rule.results[2].empty());
+  EXPECT_EQ(rule.factors(), "abHGD");
+  EXPECT_EQ(rule.text(), "ab(HGD),ab(HD)->ab(HGD),a(HG)b,");
+  EXPECT_TRUE(rule.isReducedIn('G', rule.operands[1]));
+  EXPECT_FALSE(rule.isReducedIn('G', rule.results[1]));
+  EXPECT_TRUE(rule.isReducedIn('D', rule.results[1]));
+}
+
+TEST(ShardingRule, KnowsInWhichOperandsAnOpIsLinear) {
+  ShardingRule product = ShardingRule::parse("aN,NK->aK").linearIn({0, 1}),
+               norm = ShardingRule::parse("aD,aD->aD").linearIn({0});
+  EXPECT_TRUE(product.isLinearIn(0) && product.isLinearIn(1));
+  EXPECT_TRUE(norm.isLinearIn(0));
+  EXPECT_FALSE(norm.isLinearIn(1));
+  EXPECT_TRUE(ShardingRule::parse("a,a->a").joint().isLinearIn(1));
+  EXPECT_FALSE(ShardingRule::parse("a,a->a").isLinearIn(0));
+}
+
+TEST(ShardingRuleOfOps, CountsKvHeadsAndTheirQueryHeads) {
+  OpProgram program;
+  auto attention = cast<AttentionOp>(program.find("attention"));
+  ShardingRule rule = cast<ShardingRuleOpInterface>(attention.getOperation()).getShardingRule();
+  int64_t keyWidth = attention.getKey().getType().getDimSize(2),
+          queryWidth = attention.getQuery().getType().getDimSize(2);
+  EXPECT_LT(keyWidth, queryWidth);
+  EXPECT_EQ(rule.sizeOf('H')->entries * 4, keyWidth);
+  EXPECT_EQ(rule.sizeOf('H')->unitName, "KV head");
+  EXPECT_EQ(rule.sizeOf('G')->entries * keyWidth, queryWidth);
+  EXPECT_EQ(rule.sizeOf('D'), nullptr);
 }
 
 //===----------------------------------------------------------------------===//
