@@ -13,6 +13,19 @@
 
 namespace tgpt {
 
+/// What the loss is multiplied by before the backward.
+struct LossScaling {
+  enum class Mode { ByDtype, None, Fixed, Dynamic }; ///< ByDtype: dynamic for f16, else none
+  Mode mode = Mode::ByDtype;
+  double initial = 65536; ///< of the first step; of all steps where it is fixed
+  double growth = 2, backoff = 0.5;
+  int64_t growthInterval = 2000; ///< good steps in a row before it grows
+
+  Mode modeFor(const std::string &dtype) const {
+    return mode != Mode::ByDtype ? mode : dtype == "f16" ? Mode::Dynamic : Mode::None;
+  }
+};
+
 /// One configuration of a training run.
 struct CompileOptions {
   int64_t dp = 1; ///< data-parallel ranks
@@ -23,11 +36,12 @@ struct CompileOptions {
   int64_t zeroBucketMib = 25;     ///< MiB of gradients up to which layers share a bucket; stage 3 has a bucket a layer
   int64_t microBatchSamples = 1;  ///< samples of one micro-batch of one dp rank
   int64_t microBatches = 1;       ///< micro-batches of a step and dp rank
-  std::string dtype = "f32";      ///< compute dtype: f64, f32 or bf16
+  std::string dtype = "f32";      ///< compute dtype: f64, f32, bf16 or f16
   std::string recompute = "none"; ///< none, selective or full
   std::vector<int64_t> stages;    ///< layers a stage; empty: as even as possible
   double maxGradNorm = 1.0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
+  LossScaling lossScaling;
   double labelSmoothing = 0, zLoss = 0; ///< terms of the loss
   uint64_t seed = 0;                    ///< of the initial weights and the dropout masks
 };

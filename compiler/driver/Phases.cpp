@@ -31,11 +31,22 @@ static std::string modelPipeline(const CompileOptions &options) {
          " label-smoothing=" + exact(options.labelSmoothing) + " z-loss=" + exact(options.zLoss) + "}";
 }
 
+static std::string scaleLoss(const CompileOptions &options) {
+  const LossScaling &scaling = options.lossScaling;
+  switch (scaling.modeFor(options.dtype)) {
+  case LossScaling::Mode::Fixed: return ",tgpt-scale-loss{fixed=true initial=" + exact(scaling.initial) + "}";
+  case LossScaling::Mode::Dynamic:
+    return ",tgpt-scale-loss{initial=" + exact(scaling.initial) + " growth=" + exact(scaling.growth) +
+           " backoff=" + exact(scaling.backoff) + " growth-interval=" + std::to_string(scaling.growthInterval) + "}";
+  default: return "";
+  }
+}
+
 static std::string trainingPipeline(const CompileOptions &options) {
   return "tgpt-differentiate,tgpt-choose-recompute{mode=" + options.recompute +
          "},tgpt-recompute,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) +
          " beta1=" + exact(options.beta1) + " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) +
-         " weight-decay=" + exact(options.weightDecay) + "}";
+         " weight-decay=" + exact(options.weightDecay) + "}" + scaleLoss(options);
 }
 
 static std::string shardingPipeline(const CompileOptions &options) {

@@ -23,6 +23,8 @@ plan::DType tgpt::dtypeOf(Type elementType) {
     return plan::F32;
   if (elementType.isBF16())
     return plan::BF16;
+  if (elementType.isF16())
+    return plan::F16;
   return elementType.isInteger(32) ? plan::I32 : plan::DTYPE_UNSPECIFIED;
 }
 

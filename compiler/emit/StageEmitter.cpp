@@ -100,6 +100,7 @@ static plan::Variable::Role roleOf(planir::VariableRole role) {
   case planir::VariableRole::Moment2: return plan::Variable::MOMENT2;
   case planir::VariableRole::Gradient: return plan::Variable::GRADIENT;
   case planir::VariableRole::Metric: return plan::Variable::METRIC;
+  case planir::VariableRole::Scaling: return plan::Variable::SCALING;
   }
   llvm_unreachable("a role of the enum");
 }

@@ -24,7 +24,8 @@ def Plan_MemoryKind : Plan_Enum<"MemoryKind", "what a part of the arena holds", 
 def Plan_VariableRole : Plan_Enum<"VariableRole", "what a variable is for", [
     I32EnumAttrCase<"Parameter", 1, "parameter">, I32EnumAttrCase<"Master", 2, "master">,
     I32EnumAttrCase<"Moment1", 3, "moment1">, I32EnumAttrCase<"Moment2", 4, "moment2">,
-    I32EnumAttrCase<"Gradient", 5, "gradient">, I32EnumAttrCase<"Metric", 6, "metric">]>;
+    I32EnumAttrCase<"Gradient", 5, "gradient">, I32EnumAttrCase<"Metric", 6, "metric">,
+    I32EnumAttrCase<"Scaling", 7, "scaling">]>;
 
 def Plan_SegmentKind : Plan_Enum<"SegmentKind", "what part of a step a segment is", [
     I32EnumAttrCase<"Begin", 1, "begin">, I32EnumAttrCase<"Forward", 2, "forward">,

@@ -105,8 +105,9 @@ void BufferType::print(AsmPrinter &printer) const {
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
                                  Type elementType) {
-  if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isInteger(32))
-    return emitError() << "element type is " << elementType << ", expected f64, f32, bf16 or i32";
+  if (!elementType.isF64() && !elementType.isF32() && !elementType.isBF16() && !elementType.isF16() &&
+      !elementType.isInteger(32))
+    return emitError() << "element type is " << elementType << ", expected f64, f32, bf16, f16 or i32";
   int64_t bytes = elementType.getIntOrFloatBitWidth() / 8;
   for (int64_t size : shape)
     if (size < 1 || llvm::MulOverflow(bytes, size, bytes))
@@ -180,7 +181,8 @@ MemoryKind tgpt::planir::regionOf(VariableRole role) {
   case VariableRole::Metric: return MemoryKind::Gradients;
   case VariableRole::Master:
   case VariableRole::Moment1:
-  case VariableRole::Moment2: return MemoryKind::Optimizer;
+  case VariableRole::Moment2:
+  case VariableRole::Scaling: return MemoryKind::Optimizer;
   }
   llvm_unreachable("a role of the enum");
 }

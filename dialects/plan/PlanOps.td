@@ -214,7 +214,7 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::tgpt::planir::StageOp">]
 
     Constraints:
     - C1: the layout has a global shape, and the buffer is the shard it describes.
-    - C2: the buffer lies in the region of the role: parameters, gradients (metrics too) or optimizer.
+    - C2: the buffer lies in the region of the role: parameters, gradients (metrics too) or optimizer (loss scaling too).
     - C3: the shard of a flat variable ends within the flat tensor, which is cut over axes of the mesh that its layout does not use.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_VariableRole, "variable_role">:$role, StrAttr:$name, OptionalAttr<StrAttr>:$parameter,

@@ -22,7 +22,7 @@ using namespace tgpt;
 // linear
 //===----------------------------------------------------------------------===//
 
-// The result may be of the accumulation type: logits of a bf16 model in f32.
+// The result may be of the accumulation type: logits of a bf16 or f16 model in f32.
 static bool hasResultType(LinearOp op, const NamedTensor &output, const NamedTensor &input) {
   Constraint c3(op, "C3");
   if (output.type.getElementType() == input.type.getElementType())

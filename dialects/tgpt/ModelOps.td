@@ -9,7 +9,7 @@
 // call of each. In between they change only their types: the batch becomes static,
 // f32 becomes the compute type, global tensors become one rank's shards.
 //
-// In every op T is the compute type (f64, f32 or bf16), A(T) the type of sums and
+// In every op T is the compute type (f64, f32, bf16 or f16), A(T) the type of sums and
 // statistics: f64 for f64, else f32. `..` in a rule stands for the leading dims.
 //
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
 #include "dialects/tgpt/Tgpt.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tgpt;
@@ -41,6 +42,8 @@ int64_t SumSquaresOp::getFlops() {
 LogicalResult ClipScaleOp::verify() {
   NamedTensor normSquared("norm_squared", getNormSquared());
   Constraint c1(*this, "C1");
+  if (getLossScale() && !c1.sameElementType(NamedTensor("loss_scale", getLossScale()), normSquared))
+    return failure();
   return success(c1.sameElementType(NamedTensor("token_count", getTokenCount()), normSquared) &&
                  c1.sameElementType(NamedTensor("grad_norm", getGradNorm()), normSquared) &&
                  c1.sameElementType(NamedTensor("scale", getScale()), normSquared) &&
@@ -48,12 +51,52 @@ LogicalResult ClipScaleOp::verify() {
 }
 
 ShardingRule ClipScaleOp::getShardingRule() {
-  return ShardingRule::parse(",->,");
+  return ShardingRule::parse(getLossScale() ? ",,->," : ",->,");
 }
 
-// Root and division; sum, division, minimum, division.
+// Root and division; sum, division, minimum, division; the product with the loss scale.
 int64_t ClipScaleOp::getFlops() {
-  return 6;
+  return getLossScale() ? 7 : 6;
+}
+
+//===----------------------------------------------------------------------===//
+// adjust_loss_scale
+//===----------------------------------------------------------------------===//
+
+LogicalResult AdjustLossScaleOp::verify() {
+  NamedTensor normSquared("norm_squared", getNormSquared());
+  Constraint c1(*this, "C1");
+  for (const NamedTensor &tensor :
+       {NamedTensor("loss_scale", getLossScale()), NamedTensor("good_steps", getGoodSteps()),
+        NamedTensor("skipped_steps", getSkippedSteps()), NamedTensor("step", getStep()),
+        NamedTensor("new_loss_scale", getNewLossScale()), NamedTensor("new_good_steps", getNewGoodSteps()),
+        NamedTensor("new_skipped_steps", getNewSkippedSteps()), NamedTensor("applied_step", getAppliedStep())})
+    if (!c1.sameElementType(tensor, normSquared))
+      return failure();
+  int64_t interval = getGrowthInterval();
+  return success(
+      Constraint(*this, "C2")
+          .isNumber(
+              "backoff", getBackoff(), [](double value) { return value > 0 && value <= 1; }, "above 0 and at most 1") &&
+      Constraint(*this, "C3")
+          .isNumber(
+              "growth", getGrowth(), [](double value) { return value >= 1 && std::isfinite(value); },
+              "a finite number of at least 1") &&
+      Constraint(*this, "C4").holds(interval >= 1, "growth_interval is " + Twine(interval) + ", expected at least 1"));
+}
+
+ShardingRule AdjustLossScaleOp::getShardingRule() {
+  return ShardingRule::parse(",,,,->,,,");
+}
+
+// Product, two sums, difference.
+int64_t AdjustLossScaleOp::getFlops() {
+  return 4;
+}
+
+std::optional<unsigned> AdjustLossScaleOp::getInPlaceOperand(unsigned i) {
+  constexpr std::optional<unsigned> operandOfResult[] = {1, 2, 3, std::nullopt};
+  return operandOfResult[i];
 }
 
 //===----------------------------------------------------------------------===//

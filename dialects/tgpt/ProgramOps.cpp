@@ -23,7 +23,8 @@ LogicalResult ParameterOp::verify() {
   Type element = type.getElementType();
   if (!Constraint(*this, "C1").holds(type.hasStaticShape(), "the type has a dynamic dim") ||
       !Constraint(*this, "C1")
-           .holds(element.isF64() || element.isF32() || element.isBF16(), "the element type is not f64, f32 or bf16"))
+           .holds(element.isF64() || element.isF32() || element.isBF16() || element.isF16(),
+                  "the element type is not f64, f32, bf16 or f16"))
     return failure();
   size_t stars = getSymName().count('*');
   Constraint c2(*this, "C2");
@@ -36,13 +37,21 @@ LogicalResult ParameterOp::verify() {
 
 LogicalResult StateOp::verify() {
   Type element = cast<RankedTensorType>(getType()).getElementType();
-  bool isMetric = getRole() == StateRole::Metric;
+  bool isScaling = getRole() == StateRole::Scaling, isOfNone = isScaling || getRole() == StateRole::Metric;
+  int64_t rank = cast<RankedTensorType>(getType()).getRank();
+  Constraint c4(*this, "C4");
   return success(
       Constraint(*this, "C1")
-          .holds(isMetric != getParameter().has_value(),
-                 isMetric ? "a metric is of no parameter" : "expected 'of' and the parameter it belongs to") &&
+          .holds(isOfNone != getParameter().has_value(),
+                 isOfNone ? "a " + stringifyStateRole(getRole()) + " is of no parameter"
+                          : Twine("expected 'of' and the parameter it belongs to")) &&
       Constraint(*this, "C2").holds(element.isF64() || element.isF32(), "the element type is not f64 or f32") &&
-      Constraint(*this, "C3").holds(cast<RankedTensorType>(getType()).hasStaticShape(), "the type has a dynamic dim"));
+      Constraint(*this, "C3").holds(cast<RankedTensorType>(getType()).hasStaticShape(), "the type has a dynamic dim") &&
+      c4.holds(!isScaling || rank == 0, "a scaling has rank " + Twine(rank) + ", expected a scalar") &&
+      c4.holds(!isScaling || !getTransient(), "a scaling is transient") &&
+      c4.holds(!getInitial() || getInitial()->isFinite(), "initial is not finite") &&
+      c4.holds(isScaling || !getInitial(),
+               "a " + stringifyStateRole(getRole()) + " has an initial value, which only a scaling has"));
 }
 
 LogicalResult StateOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -14,7 +14,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 def Tgpt_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
     I32EnumAttrCase<"Gradient", 0, "gradient">, I32EnumAttrCase<"Master", 1, "master">,
     I32EnumAttrCase<"Moment1", 2, "moment1">, I32EnumAttrCase<"Moment2", 3, "moment2">,
-    I32EnumAttrCase<"Metric", 4, "metric">]> {
+    I32EnumAttrCase<"Metric", 4, "metric">, I32EnumAttrCase<"Scaling", 5, "scaling">]> {
   let cppNamespace = "::tgpt";
   let genSpecializedAttr = 0;
 }
@@ -60,7 +60,7 @@ def Tgpt_ParameterOp : Tgpt_Op<"parameter", [Symbol]> {
     ```
 
     Constraints:
-    - C1: the type is static, of element type f64, f32 or bf16.
+    - C1: the type is static, of element type f64, f32, bf16 or f16.
     - C2: `per_layer` is at least 1 and comes with exactly one `*` in the name, which has none otherwise.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, Tgpt_InitAttr:$init,
@@ -70,10 +70,11 @@ def Tgpt_ParameterOp : Tgpt_Op<"parameter", [Symbol]> {
 }
 
 def Tgpt_StateOp : Tgpt_Op<"state", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "declare a tensor that outlives a micro-batch: gradient, moment, master copy or metric";
+  let summary = "declare a tensor that outlives a micro-batch: gradient, moment, master copy, metric or loss scaling";
   let description = [{
-    Starts as zeros; a master copy starts as its parameter in full precision. A
-    `transient` state holds nothing of use from its last read in the update to the next
+    Starts as zeros; a master copy starts as its parameter in full precision; a state of
+    the loss scaling (the scale, counters of steps) starts as `initial` (absent: 0) and is the same on
+    every rank. A `transient` state holds nothing of use from its last read in the update to the next
     begin, so that reader may overwrite it.
 
     Lifespan: from tgpt-add-optimizer to plan-lower, which makes a buffer of it.
@@ -82,15 +83,24 @@ def Tgpt_StateOp : Tgpt_Op<"state", [Symbol, DeclareOpInterfaceMethods<SymbolUse
     tgpt.parameter @embed.weight : tensor<256x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
     tgpt.state gradient @embed.weight.gradient of @embed.weight : tensor<256x64xf32> {transient}
     tgpt.state metric @loss_sum : tensor<f32> {transient}
+    tgpt.state scaling @loss_scale : tensor<f32> {initial = 65536.0 : f64}
     ```
 
     Constraints:
-    - C1: `of` names a parameter of the same global shape; a metric has none.
+    - C1: `of` names a parameter of the same global shape; a metric or scaling has none.
     - C2: the element type is f64 or f32.
     - C3: the type is static.
+    - C4: a scaling is a scalar and not transient; `initial` is finite, and absent for all others.
   }];
   let arguments = (ins Tgpt_StateRoleAttr:$role, SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type,
-                       OptionalAttr<FlatSymbolRefAttr>:$parameter, UnitAttr:$transient);
+                       OptionalAttr<FlatSymbolRefAttr>:$parameter, UnitAttr:$transient,
+                       OptionalAttr<F64Attr>:$initial);
+  let builders = [
+    OpBuilder<(ins "::tgpt::StateRole":$role, "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type,
+                   "::mlir::FlatSymbolRefAttr":$parameter, "bool":$transient), [{
+      build($_builder, $_state, role, name, type, parameter, transient, ::mlir::FloatAttr());
+    }]>,
+  ];
   let assemblyFormat = "`` $role $sym_name (`of` $parameter^)? `:` $type attr-dict";
   let hasVerifier = 1;
 }

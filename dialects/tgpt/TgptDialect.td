@@ -42,8 +42,8 @@ def TgptDialect : Dialect {
 
 class Tgpt_Op<string mnemonic, list<Trait> traits = []> : Op<TgptDialect, mnemonic, traits>;
 
-def Tgpt_Float : AnyTypeOf<[F64, F32, BF16], "f64, f32 or bf16">;
-def Tgpt_Tensor : RankedTensorOf<[F64, F32, BF16]>;
+def Tgpt_Float : AnyTypeOf<[F64, F32, BF16, F16], "f64, f32, bf16 or f16">;
+def Tgpt_Tensor : RankedTensorOf<[F64, F32, BF16, F16]>;
 def Tgpt_AccTensor : RankedTensorOf<[F64, F32]>;
 def Tgpt_Scalar : RankedTensorOf<[F64, F32], [HasAnyRankOfPred<[0]>], "scalar: tensor of rank 0">;
 def Tgpt_IntegerScalar : RankedTensorOf<[I32], [HasAnyRankOfPred<[0]>], "integer scalar: i32 tensor of rank 0">;

@@ -167,8 +167,9 @@ def Tgpt_AddNOp : Tgpt_TrainingOp<"add_n", [], ["getInPlaceOperand"]> {
 def Tgpt_ClipScaleOp : Tgpt_TrainingOp<"clip_scale"> {
   let summary = "gradient norm, and the factor that averages and clips the gradients";
   let description = [{
-    `grad_norm = sqrt(norm_squared)/count`;
-    `scale = min(1, max_norm/(grad_norm + 1e-6))/count`, as torch's clip_grad_norm_. `max_norm` 0 does not clip.
+    With n = count, or count x loss_scale where the gradients are those of the scaled
+    loss: `grad_norm = sqrt(norm_squared)/n`;
+    `scale = min(1, max_norm/(grad_norm + 1e-6))/n`, as torch's clip_grad_norm_. `max_norm` 0 does not clip.
 
     Lifespan: from tgpt-add-optimizer to plan-lower.
 
@@ -181,8 +182,40 @@ def Tgpt_ClipScaleOp : Tgpt_TrainingOp<"clip_scale"> {
     - C1: operands and results have one element type.
     - C2: `max_norm` is finite and at least 0.
   }];
-  let arguments = (ins Tgpt_Scalar:$norm_squared, Tgpt_Scalar:$token_count, F64Attr:$max_norm);
+  let arguments = (ins Tgpt_Scalar:$norm_squared, Tgpt_Scalar:$token_count, Optional<Tgpt_Scalar>:$loss_scale,
+                       F64Attr:$max_norm);
   let results = (outs Tgpt_Scalar:$grad_norm, Tgpt_Scalar:$scale);
+}
+
+def Tgpt_AdjustLossScaleOp : Tgpt_TrainingOp<"adjust_loss_scale", [], ["getInPlaceOperand"]> {
+  let summary = "whether the step counts, and the loss scale of the next one";
+  let description = [{
+    A gradient that overflowed makes its squared norm infinite or NaN, on every rank
+    alike since it is summed over all of them. Then the step is skipped, the scale is
+    multiplied by `backoff` and the good steps start anew. Otherwise the step counts;
+    after `growth_interval` good steps in a row the scale is multiplied by `growth` and
+    they start anew, as in torch.amp.GradScaler. The scale stays a normal, finite number.
+    `applied_step` is the number of the optimizer's step, `step` less the skipped ones;
+    0, which makes `adamw` do nothing, where this one is skipped.
+
+    Lifespan: from tgpt-scale-loss to plan-lower.
+
+    ```mlir
+    // args: %squares: tensor<f32>, %scale: tensor<f32>, %good: tensor<f32>, %skipped: tensor<f32>, %step: tensor<f32>
+    %scale1, %good1, %skipped1, %applied = tgpt.adjust_loss_scale %squares, %scale, %good, %skipped, %step {backoff = 0.5 : f64, growth = 2.0 : f64, growth_interval = 2000 : i64} : (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
+    ```
+
+    Constraints:
+    - C1: operands and results have one element type.
+    - C2: `backoff` is above 0 and at most 1.
+    - C3: `growth` is finite and at least 1.
+    - C4: `growth_interval` is at least 1.
+  }];
+  let arguments = (ins Tgpt_Scalar:$norm_squared, Tgpt_Scalar:$loss_scale, Tgpt_Scalar:$good_steps,
+                       Tgpt_Scalar:$skipped_steps, Tgpt_Scalar:$step, F64Attr:$backoff, F64Attr:$growth,
+                       I64Attr:$growth_interval);
+  let results = (outs Tgpt_Scalar:$new_loss_scale, Tgpt_Scalar:$new_good_steps, Tgpt_Scalar:$new_skipped_steps,
+                      Tgpt_Scalar:$applied_step);
 }
 
 def Tgpt_DivideOp : Tgpt_TrainingOp<"divide"> {
@@ -208,11 +241,12 @@ def Tgpt_AdamWOp : Tgpt_TrainingOp<"adamw", [], ["getInPlaceOperand"]> {
   let summary = "one optimizer step of one parameter, with decoupled weight decay";
   let description = [{
     Decoupled weight decay (arXiv 1711.05101), bias-corrected moments; `gradient` is
-    multiplied by `scale` first; `step` counts from 1. Elementwise; may overwrite
-    parameter and moments.
+    multiplied by `scale` first; `step` counts from 1. At `step` 0 nothing is done: the
+    results have the bits of parameter and moments. Elementwise; may overwrite parameter
+    and moments.
 
-    Lifespan: from tgpt-add-optimizer to plan-lower. In bf16 training the parameter
-    here is the master copy in f32.
+    Lifespan: from tgpt-add-optimizer to plan-lower. In bf16 and f16 training the
+    parameter here is the master copy in f32.
 
     ```mlir
     // args: %p: tensor<64xf32>, %g: tensor<64xf32>, %m: tensor<64xf32>, %v: tensor<64xf32>, %scale: tensor<f32>, %lr: tensor<f32>, %step: tensor<f32>

@@ -27,6 +27,7 @@ static planir::VariableRole roleOf(StateRole role) {
   case StateRole::Moment1: return planir::VariableRole::Moment1;
   case StateRole::Moment2: return planir::VariableRole::Moment2;
   case StateRole::Metric: return planir::VariableRole::Metric;
+  case StateRole::Scaling: return planir::VariableRole::Scaling;
   }
   llvm_unreachable("a role of the enum");
 }
@@ -40,8 +41,11 @@ static void findVariables(ModuleOp module, ProgramParts &parts) {
                                  planir::VariableRole::Parameter, parameter.getSymNameAttr(), parameter.getInit()});
     } else if (auto state = dyn_cast<StateOp>(op)) {
       StringAttr parameter = state.getParameterAttr() ? state.getParameterAttr().getAttr() : StringAttr();
+      InitAttr init;
+      if (std::optional<APFloat> initial = state.getInitial())
+        init = InitAttr::get(module.getContext(), initial->convertToDouble(), /*stddev=*/0);
       parts.variables.push_back({op.getLoc(), state.getSymNameAttr(), cast<RankedTensorType>(state.getType()),
-                                 roleOf(state.getRole()), parameter, InitAttr(), state.getTransient()});
+                                 roleOf(state.getRole()), parameter, init, state.getTransient()});
     }
   }
   for (auto [i, variable] : llvm::enumerate(parts.variables)) {

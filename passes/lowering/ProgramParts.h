@@ -29,7 +29,7 @@ struct DeclaredVariable {
   mlir::StringAttr name;
   mlir::RankedTensorType type;
   planir::VariableRole role;
-  mlir::StringAttr parameter;             ///< null for a metric
+  mlir::StringAttr parameter;             ///< null for a metric or a loss scaling
   InitAttr init;                          ///< null: zeros
   bool isTransient = false;               ///< may be overwritten after its last read in the update
   const DeclaredBucket *bucket = nullptr; ///< that it is a member of

@@ -30,7 +30,7 @@ def SpecializeBatch : Pass<"tgpt-specialize-batch", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"samples", "samples", "int64_t", "1", "Samples in the global micro-batch (micro-batch of a rank times dp)">,
-    Option<"dtype", "dtype", "std::string", "\"f32\"", "Compute dtype: f64, f32 or bf16">,
+    Option<"dtype", "dtype", "std::string", "\"f32\"", "Compute dtype: f64, f32, bf16 or f16">,
   ];
   let statistics = [
     Statistic<"numTypes", "types-specialized", "Number of value types made static or given another element type">,

@@ -37,6 +37,8 @@ Type parseDtype(MLIRContext *context, StringRef dtype) {
     return Float32Type::get(context);
   if (dtype == "bf16")
     return BFloat16Type::get(context);
+  if (dtype == "f16")
+    return Float16Type::get(context);
   return {};
 }
 
@@ -114,7 +116,7 @@ struct SpecializeBatchPass : tgpt::impl::SpecializeBatchBase<SpecializeBatchPass
     }
     Type computeType = parseDtype(&getContext(), dtype);
     if (!computeType) {
-      module.emitError() << "unknown dtype '" << dtype << "', expected f64, f32 or bf16";
+      module.emitError() << "unknown dtype '" << dtype << "', expected f64, f32, bf16 or f16";
       return signalPassFailure();
     }
     Specializer specializer(samples, computeType);

@@ -70,6 +70,8 @@ LogicalResult StageHomes::settle(ModuleOp module) {
     FlatSymbolRefAttr parameter = state.getParameterAttr();
     if (!parameter) {
       StageSet home = of(state.getSymNameAttr());
+      if (state.getRole() == StateRole::Scaling)
+        home.set(); // every stage adjusts its own copy
       if (home.none())
         home.set(stageCount - 1);
       homes[state.getSymNameAttr()] = home;

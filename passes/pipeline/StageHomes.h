@@ -29,7 +29,8 @@ mlir::StringAttr usedSymbol(mlir::Operation *op);
 /// The stages on which each parameter and state lives. A parameter and its
 /// states live together, on every stage whose micro-batch reads or adds to one of
 /// them; the lowest of these is the owner. What no micro-batch touches lives on
-/// stage 0, or on the last stage if it is a metric.
+/// stage 0, or on the last stage if it is a metric. The scalars of the loss scaling live
+/// on all stages, which adjust them alike.
 class StageHomes {
 public:
   explicit StageHomes(int64_t stageCount) : stageCount(stageCount) {}

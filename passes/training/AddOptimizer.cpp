@@ -127,8 +127,8 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
       squares.push_back(SumSquaresOp::create(builder, entry.parameter.getLoc(), scalar, gradient));
     }
     Value normSquared = AddNOp::create(builder, loc, scalar, squares);
-    auto clip =
-        ClipScaleOp::create(builder, loc, scalar, scalar, normSquared, count, builder.getF64FloatAttr(maxGradNorm));
+    auto clip = ClipScaleOp::create(builder, loc, scalar, scalar, normSquared, count, /*loss_scale=*/Value(),
+                                    builder.getF64FloatAttr(maxGradNorm));
     for (auto [entry, gradient] : llvm::zip_equal(trained, gradients))
       buildAdamW(builder, entry, gradient, clip.getScale(), update.getArgument(0), update.getArgument(1));
     Value lossSum = ReadOp::create(builder, loc, scalar, "loss_sum");

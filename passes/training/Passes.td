@@ -59,8 +59,8 @@ def AddOptimizer : Pass<"tgpt-add-optimizer", "::mlir::ModuleOp"> {
   let summary = "write the update: global gradient norm, clipping and AdamW";
   let description = [{
     Adds `@update(learning_rate, step) -> (loss, grad_norm, token_count)`, run once a step
-    after all micro-batches. A bf16 parameter gets an f32 master copy that the optimizer
-    works on. Parameters marked `no_decay` have weight decay 0.
+    after all micro-batches. A bf16 or f16 parameter gets an f32 master copy that the
+    optimizer works on. Parameters marked `no_decay` have weight decay 0.
 
     **Input**
     ```mlir
@@ -93,6 +93,72 @@ def AddOptimizer : Pass<"tgpt-add-optimizer", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numDecayed", "parameters-decayed", "Number of parameters with weight decay">,
     Statistic<"numUndecayed", "parameters-undecayed", "Number of parameters without">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
+}
+
+def ScaleLoss : Pass<"tgpt-scale-loss", "::mlir::ModuleOp"> {
+  let summary = "scale the loss before the backward, and skip steps whose gradients overflow";
+  let description = [{
+    The backward starts from the loss scale instead of 1, so that small gradients do not
+    vanish in a 16-bit type; the update divides it out again. A gradient that overflows
+    makes the squared norm of all gradients infinite or NaN: then the step is skipped, on
+    every rank since all know that norm. Moments and step count are those of the steps
+    that were not skipped.
+
+    **Input**
+    ```mlir
+    func.func @micro_batch(%tokens, %labels) {
+      ... forward ...
+      tgpt.begin_backward
+      %seed = tgpt.fill {value = 1.0 : f64} : () -> tensor<f32>
+      ...
+    }
+    func.func @update(%lr, %step) -> (%loss, %grad_norm, %token_count) {
+      ...
+      %norm, %scale = tgpt.clip_scale %n, %count {max_norm = 1.0 : f64} : ...
+      %p1, %m1, %v1 = tgpt.adamw %p, %g, %m, %v, %scale, %lr, %step {...} : ...
+      ...
+    }
+    ```
+    **Output**
+    ```mlir
+    tgpt.state scaling @loss_scale : tensor<f32> {initial = 65536.0 : f64}
+    tgpt.state scaling @good_steps : tensor<f32>
+    tgpt.state scaling @skipped_steps : tensor<f32>
+    func.func @micro_batch(%tokens, %labels) {
+      ... forward ...
+      tgpt.begin_backward
+      %seed = tgpt.read @loss_scale : tensor<f32>
+      ...
+    }
+    func.func @update(%lr, %step) -> (%loss, %grad_norm, %token_count, %loss_scale, %skipped_steps) {
+      ...
+      %loss_scale = tgpt.read @loss_scale : tensor<f32>
+      ...
+      %scale1, %good1, %skipped1, %applied = tgpt.adjust_loss_scale %n, %loss_scale, %good, %skipped, %step {...} : ...
+      tgpt.write %scale1, @loss_scale : tensor<f32>
+      ...
+      %norm, %scale = tgpt.clip_scale %n, %count, %loss_scale {max_norm = 1.0 : f64} : ...
+      %p1, %m1, %v1 = tgpt.adamw %p, %g, %m, %v, %scale, %lr, %applied {...} : ...
+      ...
+    }
+    ```
+    A fixed scale is a tgpt.fill of its value in both functions, and only the skipped
+    steps are a state.
+
+    Fails when an option is out of its range, the module has a loss scale already, or it
+    has not one seed, fill of 1, of the backward and one tgpt.clip_scale.
+  }];
+  let options = [
+    Option<"initial", "initial", "double", "65536", "Scale of the first step, above 0">,
+    Option<"fixed", "fixed", "bool", "false", "Keep the scale of the first step; growth and backoff do not apply">,
+    Option<"growth", "growth", "double", "2", "Factor after growth-interval good steps in a row, at least 1">,
+    Option<"backoff", "backoff", "double", "0.5", "Factor after a skipped step, above 0 and at most 1">,
+    Option<"growthInterval", "growth-interval", "int64_t", "2000", "Good steps in a row before the scale grows">,
+  ];
+  let statistics = [
+    Statistic<"numGuarded", "parameters-guarded", "Number of optimizer ops that do nothing in a skipped step">,
   ];
   let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
 }

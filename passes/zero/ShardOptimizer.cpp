@@ -257,8 +257,14 @@ LogicalResult OptimizerSharding::run() {
   for (BucketFamily &family : program.families)
     if (failed(addBucket(family)))
       return failure();
-  OpBuilder builder(*clip);
-  (*clip).getNormSquaredMutable().assign(sumOfSquares(builder, (*clip).getLoc()));
+  // Besides the clip, a loss scaling looks at the norm.
+  Value norm = (*clip).getNormSquared();
+  Operation *first = *clip;
+  for (Operation *user : norm.getUsers())
+    if (user->isBeforeInBlock(first))
+      first = user;
+  OpBuilder builder(first);
+  norm.replaceAllUsesWith(sumOfSquares(builder, (*clip).getLoc()));
   builder.setInsertionPoint(program.update.getBody().front().getTerminator());
   for (BucketUpdate &bucket : buckets)
     moveBucket(builder, bucket, (*clip).getScale());

@@ -9,7 +9,7 @@
 //   DIR/latest                            name of the newest checkpoint
 //   DIR/step-000010/checkpoint.json       step, tokens seen, place in the data
 //   DIR/step-000010/weights.safetensors   parameters, in the compute dtype
-//   DIR/step-000010/optimizer.safetensors master copies (bf16 runs) and moments
+//   DIR/step-000010/optimizer.safetensors master copies (bf16 and f16 runs), moments, loss scale
 //
 // Tensors are whole (unsharded), so any plan of the same model can read them. A
 // checkpoint is written under a hidden name, synced and renamed: what is called

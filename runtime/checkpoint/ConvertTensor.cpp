@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/ConvertTensor.h"
 
 #include "runtime/kernels/api/BFloat16.h"
+#include "runtime/kernels/api/Float16.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -21,10 +22,12 @@ bool tgpt::runtime::isConvertible(DType from, DType to) {
 template <typename To, typename From> static To convert(From value) {
   if constexpr (std::is_same_v<To, From>)
     return value;
-  else if constexpr (std::is_same_v<From, BFloat16>)
-    return static_cast<To>(toFloat(value));
+  else if constexpr (std::is_same_v<From, BFloat16> || std::is_same_v<From, Float16>)
+    return convert<To>(toFloat(value));
   else if constexpr (std::is_same_v<To, BFloat16>)
     return toBFloat16(value);
+  else if constexpr (std::is_same_v<To, Float16>)
+    return toFloat16(value);
   else
     return static_cast<To>(value);
 }
@@ -35,6 +38,7 @@ template <typename Visitor> static void withFloatType(DType dtype, Visitor &&vis
   case DType::F64: return visit(static_cast<double *>(nullptr));
   case DType::F32: return visit(static_cast<float *>(nullptr));
   case DType::BF16: return visit(static_cast<BFloat16 *>(nullptr));
+  case DType::F16: return visit(static_cast<Float16 *>(nullptr));
   case DType::I32: return;
   }
 }

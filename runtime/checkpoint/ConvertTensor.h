@@ -12,7 +12,7 @@
 
 namespace tgpt::runtime {
 
-/// f64, f32 and bf16 convert into one another (rounding to nearest even); i32 only into itself.
+/// f64, f32, bf16 and f16 convert into one another (rounding to nearest even); i32 only into itself.
 bool isConvertible(DType from, DType to);
 
 /// The values of `tensor` as `dtype`, which must be convertible.

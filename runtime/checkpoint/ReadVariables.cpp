@@ -53,7 +53,7 @@ Source Matcher::findIn(const SafetensorsReader *file, const std::string &name) c
 }
 
 Source Matcher::sourceOf(const SavedVariable &variable) const {
-  if (variable.role == Variable::MOMENT1 || variable.role == Variable::MOMENT2)
+  if (variable.role == Variable::MOMENT1 || variable.role == Variable::MOMENT2 || variable.role == Variable::SCALING)
     return findIn(optimizer, variable.tensor);
   Source parameter = findIn(&weights, variable.parameter);
   Source master = findIn(optimizer, masterName(variable.parameter));
@@ -77,6 +77,8 @@ void Matcher::check(const SavedVariable &variable, const Source &source) {
 void Matcher::match(const std::vector<SavedVariable> &variables) {
   for (const SavedVariable &variable : variables) {
     Source source = sourceOf(variable);
+    if (variable.role == Variable::SCALING && !source.tensor)
+      continue;
     check(variable, source);
     matches.emplace_back(variable, source);
     known.insert(variable.tensor);
@@ -86,7 +88,7 @@ void Matcher::match(const std::vector<SavedVariable> &variables) {
 
 void Matcher::rejectUnusedOf(const SafetensorsReader &file) {
   for (const StoredTensor &tensor : file.getHeader().tensors)
-    if (!known.count(tensor.name))
+    if (!known.count(tensor.name) && tensor.name.rfind(scalingPrefix, 0) != 0)
       misfits.push_back("'" + tensor.name + "' is in the file, but not in the plan");
 }
 

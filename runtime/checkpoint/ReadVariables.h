@@ -13,6 +13,8 @@
 //               copy (the more precise one) where the files hold one
 //   master      its own tensor, else the parameter's
 //   moments     their own tensors
+//   scaling     its own tensors; where the files hold none, it starts anew, and where
+//               the plan has none, they are passed over
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_CHECKPOINT_READVARIABLES_H

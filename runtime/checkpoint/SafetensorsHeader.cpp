@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 
 static constexpr const char *metadataKey = "__metadata__";
 
-static constexpr std::array<std::pair<DType, const char *>, 4> dtypeNames = {
-    {{DType::F64, "F64"}, {DType::F32, "F32"}, {DType::BF16, "BF16"}, {DType::I32, "I32"}}};
+static constexpr std::array<std::pair<DType, const char *>, 5> dtypeNames = {
+    {{DType::F64, "F64"}, {DType::F32, "F32"}, {DType::BF16, "BF16"}, {DType::F16, "F16"}, {DType::I32, "I32"}}};
 
 static const char *storedName(DType dtype) {
   return std::find_if(dtypeNames.begin(), dtypeNames.end(), [&](auto &entry) { return entry.first == dtype; })->second;
@@ -125,7 +125,7 @@ static DType decodeDType(const std::string &name, const Json &value) {
   for (auto [dtype, stored] : dtypeNames)
     if (text == stored)
       return dtype;
-  throw Error("tensor " + inQuotes(name) + " has dtype " + text + ", known are F64, F32, BF16 and I32");
+  throw Error("tensor " + inQuotes(name) + " has dtype " + text + ", known are F64, F32, BF16, F16 and I32");
 }
 
 /// A list of non-negative 63-bit integers.

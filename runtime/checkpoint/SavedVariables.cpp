@@ -20,6 +20,7 @@ static DType fromPlan(tgpt::plan::DType dtype) {
   case tgpt::plan::F64: return DType::F64;
   case tgpt::plan::F32: return DType::F32;
   case tgpt::plan::BF16: return DType::BF16;
+  case tgpt::plan::F16: return DType::F16;
   case tgpt::plan::I32: return DType::I32;
   default: throw Error("the plan holds a buffer without a dtype");
   }
@@ -44,6 +45,7 @@ static std::string checkpointName(const Variable &variable) {
   case Variable::MOMENT1: return variable.parameter() + ".moment1";
   case Variable::MOMENT2: return variable.parameter() + ".moment2";
   case Variable::METRIC: return variable.name();
+  case Variable::SCALING: return scalingPrefix + variable.name();
   default: return variable.parameter();
   }
 }
@@ -74,7 +76,8 @@ std::vector<SavedVariable> tgpt::runtime::weightsOf(const Job &job) {
 
 std::vector<SavedVariable> tgpt::runtime::optimizerStateOf(const Job &job) {
   auto isState = [](auto role) {
-    return role == Variable::MASTER || role == Variable::MOMENT1 || role == Variable::MOMENT2;
+    return role == Variable::MASTER || role == Variable::MOMENT1 || role == Variable::MOMENT2 ||
+           role == Variable::SCALING;
   };
   return select(job, isState, checkpointName);
 }

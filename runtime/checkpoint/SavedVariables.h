@@ -33,11 +33,14 @@ struct SavedVariable {
 };
 
 std::vector<SavedVariable> weightsOf(const Job &job);        // PARAMETER
-std::vector<SavedVariable> optimizerStateOf(const Job &job); // MASTER, MOMENT1, MOMENT2
+std::vector<SavedVariable> optimizerStateOf(const Job &job); // MASTER, MOMENT1, MOMENT2, SCALING
 /// Named after their parameters.
 std::vector<SavedVariable> gradientsOf(const Job &job);
 /// All that are no METRIC, under the plan's own names.
 std::vector<SavedVariable> allVariablesOf(const Job &job);
+
+/// What the tensors of a loss scaling begin with.
+inline const std::string scalingPrefix = "loss_scaling.";
 
 /// Tensor name of a parameter's master copy.
 std::string masterName(const std::string &parameter);

@@ -8,7 +8,7 @@
 // What the engine asks of a communication backend. Tensors are row-major; a
 // collective along a dimension cuts or joins that dimension. Reductions add in
 // the order of the member index, so the same inputs give the same bits whatever
-// the timing; bf16 is added in f32 and rounded once. Shapes are checked when a
+// the timing; bf16 and f16 are added in f32 and rounded once. Shapes are checked when a
 // plan is loaded, not here.
 //
 // In place: allReduce takes the same buffer as input and output; allGather and

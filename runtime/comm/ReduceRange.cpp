@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/ReduceRange.h"
 #include "runtime/kernels/api/BFloat16.h"
+#include "runtime/kernels/api/Float16.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,6 +21,9 @@ using namespace tgpt::runtime;
 static constexpr int64_t blockElements = 512;
 
 static float widen(BFloat16 x) {
+  return toFloat(x);
+}
+static float widen(Float16 x) {
   return toFloat(x);
 }
 static float widen(float x) {
@@ -35,6 +39,9 @@ static uint32_t widen(int32_t x) {
 
 static void narrow(float x, BFloat16 &to) {
   to = toBFloat16(x);
+}
+static void narrow(float x, Float16 &to) {
+  to = toFloat16(x);
 }
 static void narrow(float x, float &to) {
   to = x;
@@ -97,6 +104,7 @@ void tgpt::runtime::reduceRange(DType dtype, Reduction reduction, std::span<cons
   case DType::F64: return reduceAs<double>(reduction, inputs, fromOffset, outputs, toOffset, count);
   case DType::F32: return reduceAs<float>(reduction, inputs, fromOffset, outputs, toOffset, count);
   case DType::BF16: return reduceAs<BFloat16>(reduction, inputs, fromOffset, outputs, toOffset, count);
+  case DType::F16: return reduceAs<Float16>(reduction, inputs, fromOffset, outputs, toOffset, count);
   case DType::I32: return reduceAs<int32_t>(reduction, inputs, fromOffset, outputs, toOffset, count);
   }
 }

@@ -34,9 +34,12 @@ std::array<double, 2> NormalStream::pair(uint64_t j) const {
 }
 
 void tgpt::runtime::initialize(const plan::Initializer &initializer, uint64_t seed, const ShardRun &run) {
+  // A 16-bit weight starts as its f32 master copy rounded, as the optimizer leaves it.
+  bool hasMaster = sizeInBytes(run.elements.dtype) == 2;
+  auto rounded = [&](double value) { return hasMaster ? static_cast<float>(value) : value; };
   if (initializer.kind() != plan::Initializer::NORMAL) {
     for (int64_t i = 0; i < run.count(); ++i)
-      storeElement(run.elements, initializer.value(), i);
+      storeElement(run.elements, rounded(initializer.value()), i);
     return;
   }
   NormalStream stream(seed, initializer.key());
@@ -46,7 +49,7 @@ void tgpt::runtime::initialize(const plan::Initializer &initializer, uint64_t se
       uint64_t index = static_cast<uint64_t>(global + i);
       if (i == 0 || index % 2 == 0)
         pair = stream.pair(index / 2);
-      storeElement(run.elements, initializer.value() + initializer.stddev() * pair[index % 2], held + i);
+      storeElement(run.elements, rounded(initializer.value() + initializer.stddev() * pair[index % 2]), held + i);
     }
   });
 }

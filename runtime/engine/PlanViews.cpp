@@ -17,6 +17,7 @@ DType tgpt::runtime::dtypeOf(plan::DType dtype) {
   switch (dtype) {
   case plan::F64: return DType::F64;
   case plan::BF16: return DType::BF16;
+  case plan::F16: return DType::F16;
   case plan::I32: return DType::I32;
   default: return DType::F32;
   }

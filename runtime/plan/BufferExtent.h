@@ -24,7 +24,8 @@ constexpr int64_t elementBytes(plan::DType dtype) {
   switch (dtype) {
   case plan::F64: return 8;
   case plan::F32: return 4;
-  case plan::BF16: return 2;
+  case plan::BF16:
+  case plan::F16: return 2;
   case plan::I32: return 4;
   default: return 0;
   }

@@ -177,7 +177,8 @@ void StageMemory::checkVariableRegion(const plan::Variable &variable, const std:
   case plan::Variable::PARAMETER: return mustBe(plan::Region::PARAMETERS);
   case plan::Variable::MASTER:
   case plan::Variable::MOMENT1:
-  case plan::Variable::MOMENT2: return mustBe(plan::Region::OPTIMIZER);
+  case plan::Variable::MOMENT2:
+  case plan::Variable::SCALING: return mustBe(plan::Region::OPTIMIZER);
   case plan::Variable::GRADIENT: return mustBe(plan::Region::GRADIENTS);
   case plan::Variable::METRIC:
     if (!isPersistent(kind))

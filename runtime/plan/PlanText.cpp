@@ -21,6 +21,7 @@ std::string tgpt::runtime::dtypeText(plan::DType dtype) {
   case plan::F64: return "f64";
   case plan::F32: return "f32";
   case plan::BF16: return "bf16";
+  case plan::F16: return "f16";
   case plan::I32: return "i32";
   default: return "dtype " + std::to_string(static_cast<int>(dtype));
   }

@@ -16,7 +16,7 @@
 
 namespace tgpt::runtime {
 
-/// "f64", "f32", "bf16", "i32"; "dtype 9" for what is none of them.
+/// "f64", "f32", "bf16", "f16", "i32"; "dtype 9" for what is none of them.
 std::string dtypeText(plan::DType dtype);
 /// "[4, 6] f32".
 std::string tensorText(plan::DType dtype, std::span<const int64_t> shape);

@@ -46,6 +46,10 @@ void MetricsFile::write(const StepReport &report) {
                                  {"tokens_per_second", report.tokensPerSecond},
                                  {"step_seconds", report.stepSeconds},
                                  {"flops_share", report.flopsShare}};
+  if (report.lossScale > 0) {
+    line["loss_scale"] = report.lossScale;
+    line["skipped_steps"] = report.skippedSteps;
+  }
   file << line.dump() << std::endl;
   if (!file)
     throw Error("cannot write metrics to '" + path.string() + "'");

@@ -7,6 +7,7 @@
 
 #include "runtime/training/ProgressLine.h"
 
+#include <cmath>
 #include <cstdio>
 
 using namespace tgpt::runtime;
@@ -44,8 +45,12 @@ std::string ProgressLine::format(const StepReport &report) const {
   int digits = static_cast<int>(std::to_string(lastStep).size());
   std::string line =
       printed("step %*lld/%lld", digits, static_cast<long long>(report.step), static_cast<long long>(lastStep)) +
-      "  loss " + paint("1;32", printed("%.4f", report.loss)) + printed("  grad norm %.3f", report.gradNorm) +
+      "  loss " + paint("1;32", printed("%.4f", report.loss)) + printed("  grad norm %.3f", std::abs(report.gradNorm)) +
       printed("  lr %.2e", report.learningRate) + "  " + paint("36", shortCount(report.tokensPerSecond) + " tokens/s");
+  if (report.lossScale > 0)
+    line += printed("  scale %g", report.lossScale);
+  if (report.skippedSteps > 0)
+    line += printed("  %lld skipped", static_cast<long long>(report.skippedSteps));
   if (report.flopsShare > 0)
     line += printed("  %.1f%% of GEMM peak", 100 * report.flopsShare);
   if (report.step < lastStep)

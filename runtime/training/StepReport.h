@@ -20,7 +20,9 @@ struct StepReport {
   int64_t tokensSeen = 0; // since the start of training, ignored labels included
   double stepSeconds = 0;
   double tokensPerSecond = 0;
-  double flopsShare = 0; // of the GEMM peak; 0 where unknown
+  double flopsShare = 0;    // of the GEMM peak; 0 where unknown
+  double lossScale = 0;     // of this step; 0 where the plan scales no loss
+  int64_t skippedSteps = 0; // since the start, this one included
 };
 
 } // namespace tgpt::runtime

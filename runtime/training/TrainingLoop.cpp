@@ -48,6 +48,8 @@ StepReport TrainingLoop::runStep() {
   state.nextDraw += batches.getShape().samplesPerStep();
   state.tokensSeen += batches.getShape().tokensPerStep();
   tokenCount = metrics.tokenCount;
+  bool scalesLoss = !std::isnan(metrics.value("loss_scale"));
+  lossScale = scalesLoss ? metrics.value("loss_scale") : 1;
   if (!settings.allowNonfinite)
     requireFinite(metrics);
   double peak = settings.peakFlopsPerSecond;
@@ -59,15 +61,22 @@ StepReport TrainingLoop::runStep() {
           .tokensSeen = state.tokensSeen,
           .stepSeconds = seconds,
           .tokensPerSecond = static_cast<double>(batches.getShape().tokensPerStep()) / seconds,
-          .flopsShare = peak > 0 ? flopsPerSecond / peak : 0};
+          .flopsShare = peak > 0 ? flopsPerSecond / peak : 0,
+          .lossScale = scalesLoss ? lossScale : 0,
+          .skippedSteps = scalesLoss ? std::llround(metrics.value("skipped_steps")) : 0};
 }
 
+/// A gradient that overflows at this scale, the smallest number of f16, is not too large for its type: it diverges.
+static constexpr double leastLossScale = 0x1p-24;
+
 void TrainingLoop::requireFinite(const StepMetrics &metrics) const {
-  for (const auto &[name, value] : metrics.byName)
-    if (!std::isfinite(value))
+  for (const auto &[name, value] : metrics.byName) {
+    bool isSkip = name == "grad_norm" && metrics.value("loss_scale") > leastLossScale;
+    if (!std::isfinite(value) && !isSkip)
       throw Error("step " + std::to_string(state.step) + ": " + name + " is " +
                   (std::isnan(value) ? "nan" : "infinite") +
                   "; lower --lr or lengthen --warmup-steps, or go on with --allow-nonfinite");
+  }
 }
 
 void TrainingLoop::save() {

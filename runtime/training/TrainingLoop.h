@@ -37,12 +37,14 @@ public:
   std::function<bool()> stopRequested;                       // asked after each step; may be empty
 
   /// Runs to the last step or until asked to stop, then saves. Throws Error, saving nothing more, when a reported
-  /// number is not finite.
+  /// number is not finite, but for the gradient norm of a step that a loss scaling skipped.
   void run();
 
   const TrainingState &getState() const { return state; }
   /// Valid tokens of the last step, as the plan counted them; NaN before the first.
   double lastTokenCount() const { return tokenCount; }
+  /// What the gradients of the last step were scaled by, 1 where the plan scales no loss.
+  double lastLossScale() const { return lossScale; }
 
 private:
   StepReport runStep();
@@ -53,7 +55,7 @@ private:
   const Batches &batches;
   TrainingState state;
   LoopSettings settings;
-  double tokenCount;
+  double tokenCount, lossScale = 1;
   int64_t savedStep = -1;
 };
 

@@ -58,7 +58,7 @@ private:
   TrainingState state;
   fs::path checkpoint; // resumed from; empty: a fresh start
   int64_t firstStep = 1;
-  double tokensOfLastStep = 0;
+  double tokensOfLastStep = 0, lossScaleOfLastStep = 1;
   std::unique_ptr<TokenSource> source;
   std::unique_ptr<Batches> batches;
   std::unique_ptr<Job> job;
@@ -172,6 +172,7 @@ static DType computeType(const plan::Plan &plan) {
   switch (plan.training().compute_dtype()) {
   case plan::F64: return DType::F64;
   case plan::BF16: return DType::BF16;
+  case plan::F16: return DType::F16;
   default: return DType::F32;
   }
 }
@@ -214,6 +215,7 @@ void Run::train() {
     progress.note("interrupted after step " + std::to_string(state.step) + " of " + std::to_string(options.steps) +
                   (options.save.empty() ? "; nothing is saved without --save=DIR" : ""));
   tokensOfLastStep = loop.lastTokenCount();
+  lossScaleOfLastStep = loop.lastLossScale();
 }
 
 void Run::dump() {
@@ -221,7 +223,7 @@ void Run::dump() {
   if (!options.dumpGradients.empty() && !(tokensOfLastStep > 0))
     throw Error("cannot write gradients of the mean loss: the plan counted no valid tokens in the last step");
   if (!options.dumpGradients.empty())
-    writeVariables(*job, gradientsOf(*job), options.dumpGradients, metadata, tokensOfLastStep);
+    writeVariables(*job, gradientsOf(*job), options.dumpGradients, metadata, tokensOfLastStep * lossScaleOfLastStep);
   if (!options.dumpVariables.empty())
     writeVariables(*job, allVariablesOf(*job), options.dumpVariables, metadata);
 }

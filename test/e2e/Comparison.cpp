@@ -18,8 +18,17 @@ using Role = plan::Variable::Role;
 
 static Snapshot snapshotOf(const Job &job, const StepMetrics &metrics) {
   Snapshot snapshot{metrics.loss, metrics.gradNorm, metrics.tokenCount, {}};
-  for (const std::string &name : job.variableNames())
-    snapshot.variables[name] = {job.variable(name).role(), valuesOf(job.readVariable(name))};
+  double lossScale = std::isnan(metrics.value("loss_scale")) ? 1 : metrics.value("loss_scale");
+  for (const std::string &name : job.variableNames()) {
+    Role role = job.variable(name).role();
+    if (role == plan::Variable::SCALING)
+      continue; // not of the model
+    Values values = valuesOf(job.readVariable(name));
+    if (role == plan::Variable::GRADIENT)
+      for (double &value : values)
+        value /= lossScale;
+    snapshot.variables[name] = {role, std::move(values)};
+  }
   return snapshot;
 }
 

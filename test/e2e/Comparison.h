@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Trains a plan and keeps loss, gradient norm and every variable after each step, to
-// be compared with those of another plan of the same model and global batch.
+// be compared with those of another plan of the same model and global batch. Gradients
+// are those of the loss itself: a loss scale is divided out.
 //
 // Errors are relative: the plans add up the same numbers in another order. A sum of n
 // terms in f64 differs by at most n 1.1e-16 of the sum of magnitudes; n is below 1e5

@@ -30,6 +30,11 @@ std::string Configuration::text() const {
           number(" --dp=", options.dp) + number(" --pp=", options.pp);
   for (size_t i = 0; i < options.stages.size(); ++i)
     text += number(i == 0 ? " --stages=" : ",", options.stages[i]);
+  if (options.lossScaling.mode == LossScaling::Mode::Fixed)
+    text += " --loss-scale=" + std::to_string(options.lossScaling.initial);
+  if (options.lossScaling.mode == LossScaling::Mode::Dynamic)
+    text += " --loss-scale=dynamic --loss-scale-initial=" + std::to_string(options.lossScaling.initial) +
+            number(" --loss-scale-growth-interval=", options.lossScaling.growthInterval);
   if (options.recompute != "none")
     text += " --recompute=" + options.recompute;
   if (options.zero > 0)
@@ -103,6 +108,10 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.recompute = oneOf({"none", "none", "selective", "full"});
     options.zero = oneOf<int64_t>({0, 1, 2, 3});
     options.zeroBucketMib = oneOf<int64_t>({0, 25}); // a bucket a layer, or all of a stage in one
+    options.lossScaling.mode =
+        oneOf({LossScaling::Mode::None, LossScaling::Mode::None, LossScaling::Mode::Fixed, LossScaling::Mode::Dynamic});
+    options.lossScaling.initial = oneOf({0.3, 7.0, 1024.0, 1e5});
+    options.lossScaling.growthInterval = oneOf({1, 2000});
     if (samples % (options.dp * options.microBatches) != 0 || drawn.ranks() > mostRanks || !isServed(drawn))
       continue;
     options.microBatchSamples = samples / options.dp / options.microBatches;

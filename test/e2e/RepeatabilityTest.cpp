@@ -51,7 +51,7 @@ Outcome train(const plan::Plan &plan, int steps, int threadsPerRank = 1) {
 
 // Which rank arrives first at a collective must not matter, in any dtype.
 TEST(RepeatabilityTest, TwoRunsGiveTheSameBits) {
-  for (const char *dtype : {"f64", "f32", "bf16"}) {
+  for (const char *dtype : {"f64", "f32", "bf16", "f16 --loss-scale=64"}) {
     plan::Plan plan =
         compile("--tp=2 --pp=2 --dp=2 --sp --micro-batches=2 --micro-batch-samples=2 --dtype=" + std::string(dtype));
     Outcome first = train(plan, 3), second = train(plan, 3);
@@ -75,14 +75,16 @@ TEST(RepeatabilityTest, SixtyFourRanksTrain) {
   EXPECT_LT(outcome.losses[1], outcome.losses[0] + 0.05);
 }
 
-// A step of f32 and of bf16 differs from f64 by rounding only. The loss is a mean over tokens of errors that each are
-// some roundings of the logits, whose magnitude is below 1: 2^-24 and 2^-9 relative, a few dozen operations deep.
+// A step of f32, of f16 and of bf16 differs from f64 by rounding only. The loss is a mean over tokens of errors that
+// each are some roundings of the logits, whose magnitude is below 1: 2^-24, 2^-12 and 2^-9 relative, a few dozen
+// operations deep. The fixed scale of f16 skips no step.
 TEST(RepeatabilityTest, LowPrecisionTracksHighPrecision) {
   std::string grid = "--tp=2 --dp=2 --micro-batches=2 --micro-batch-samples=2 --dtype=";
   Outcome f64 = train(compile(grid + "f64"), 5), f32 = train(compile(grid + "f32"), 5),
-          bf16 = train(compile(grid + "bf16"), 5);
+          f16 = train(compile(grid + "f16 --loss-scale=64"), 5), bf16 = train(compile(grid + "bf16"), 5);
   for (size_t step = 0; step < f64.losses.size(); ++step) {
     EXPECT_NEAR(f32.losses[step], f64.losses[step], 32 * 0x1p-24 * f64.losses[step]) << "step " << step;
+    EXPECT_NEAR(f16.losses[step], f64.losses[step], 2 * 0x1p-12 * f64.losses[step]) << "step " << step;
     EXPECT_NEAR(bf16.losses[step], f64.losses[step], 2 * 0x1p-9 * f64.losses[step]) << "step " << step;
   }
 }

@@ -104,6 +104,8 @@ private:
       add("zero=" + std::to_string(zero) + ", tp and pp", isShared && options.tp > 1 && options.pp > 1);
     }
     add("zero and recompute", options.zero > 0 && options.dp > 1 && options.recompute != "none");
+    add("fixed loss scale", options.lossScaling.mode == LossScaling::Mode::Fixed);
+    add("dynamic loss scale", options.lossScaling.mode == LossScaling::Mode::Dynamic);
     add("ignored labels", configuration.ignored != IgnoredLabels::None);
   }
 

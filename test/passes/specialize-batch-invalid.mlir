@@ -1,6 +1,6 @@
 // RUN: split-file %s %t
 // RUN: tgpt-opt %t/samples.mlir --tgpt-specialize-batch=samples=0 -verify-diagnostics
-// RUN: tgpt-opt %t/dtype.mlir --tgpt-specialize-batch=dtype=f16 -verify-diagnostics
+// RUN: tgpt-opt %t/dtype.mlir --tgpt-specialize-batch=dtype=f8 -verify-diagnostics
 // RUN: tgpt-opt %t/open.mlir --tgpt-specialize-batch=samples=2 -verify-diagnostics
 
 //--- samples.mlir
@@ -8,7 +8,7 @@
 module {}
 
 //--- dtype.mlir
-// expected-error @below {{unknown dtype 'f16', expected f64, f32 or bf16}}
+// expected-error @below {{unknown dtype 'f8', expected f64, f32, bf16 or f16}}
 module {}
 
 //--- open.mlir

@@ -176,8 +176,8 @@ plan.program @buffer_c2_end mesh (dp = 2, pp = 1, tp = 3) training <sequence_len
 plan.program @buffer_type mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
   plan.stage 0 {
     plan.region scratch slots 1
-    // expected-error @below {{element type is 'f16', expected f64, f32, bf16 or i32}}
-    %x = plan.buffer "x" in scratch : !plan.buffer<4xf16>
+    // expected-error @below {{element type is 'f8E5M2', expected f64, f32, bf16, f16 or i32}}
+    %x = plan.buffer "x" in scratch : !plan.buffer<4xf8E5M2>
   }
 }
 

@@ -10,6 +10,13 @@ func.func @narrower(%x: tensor<?x6xf32>) {
   return
 }
 
+// CHECK-LABEL: @half
+// CHECK: tgpt.cast %{{.+}} : (tensor<4x6xf32>) -> tensor<4x6xf16>
+func.func @half(%x: tensor<4x6xf32>) {
+  %0 = tgpt.cast %x : (tensor<4x6xf32>) -> tensor<4x6xf16>
+  return
+}
+
 // CHECK-LABEL: @wider
 // CHECK: tgpt.cast %{{.+}} : (tensor<4x6xf32>) -> tensor<4x6xf64>
 func.func @wider(%x: tensor<4x6xf32>) {

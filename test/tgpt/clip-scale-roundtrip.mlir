@@ -17,6 +17,13 @@ func.func @no_clipping(%squares: tensor<f64>, %count: tensor<f64>) {
   return
 }
 
+// CHECK-LABEL: @scaled_loss
+// CHECK: tgpt.clip_scale %{{.+}}, %{{.+}}, %{{.+}} {max_norm = 1.000000e+00 : f64} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+func.func @scaled_loss(%squares: tensor<f32>, %count: tensor<f32>, %scale: tensor<f32>) {
+  %0, %1 = tgpt.clip_scale %squares, %count, %scale {max_norm = 1.000000e+00 : f64} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
 // CHECK-LABEL: @replicated
 // CHECK: tgpt.clip_scale %{{.+}}, %{{.+}} {max_norm = 1.000000e+00 : f64} : (tensor<f32, #dist.layout<[]>>, tensor<f32, #dist.layout<[]>>) -> (tensor<f32, #dist.layout<[]>>, tensor<f32, #dist.layout<[]>>)
 func.func @replicated(%squares: tensor<f32, #dist.layout<[]>>, %count: tensor<f32, #dist.layout<[]>>) {

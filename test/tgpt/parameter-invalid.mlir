@@ -5,7 +5,7 @@ tgpt.parameter @parameter_c1_dynamic : tensor<?x12xf32> = #tgpt.init<mean = 0.0,
 
 // -----
 
-// expected-error @below {{C1: the element type is not f64, f32 or bf16}}
+// expected-error @below {{C1: the element type is not f64, f32, bf16 or f16}}
 tgpt.parameter @parameter_c1_element_type : tensor<24x12xi32> = #tgpt.init<mean = 0.0, stddev = 0.02>
 
 // -----

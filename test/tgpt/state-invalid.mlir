@@ -46,3 +46,29 @@ tgpt.state gradient @state_c2_element_type of @weight : tensor<24x12xbf16>
 
 // expected-error @below {{C3: the type has a dynamic dim}}
 tgpt.state metric @state_c3_dynamic : tensor<?xf32>
+
+// -----
+
+tgpt.parameter @weight : tensor<f32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+// expected-error @below {{C1: a scaling is of no parameter}}
+tgpt.state scaling @state_c1_scaling of @weight : tensor<f32>
+
+// -----
+
+// expected-error @below {{C4: a scaling has rank 1, expected a scalar}}
+tgpt.state scaling @state_c4_rank : tensor<3xf32>
+
+// -----
+
+// expected-error @below {{C4: a scaling is transient}}
+tgpt.state scaling @state_c4_transient : tensor<f32> {transient}
+
+// -----
+
+// expected-error @below {{C4: initial is not finite}}
+tgpt.state scaling @state_c4_infinite : tensor<f32> {initial = 0x7FF0000000000000 : f64}
+
+// -----
+
+// expected-error @below {{C4: a metric has an initial value, which only a scaling has}}
+tgpt.state metric @state_c4_metric : tensor<f32> {initial = 1.0 : f64}

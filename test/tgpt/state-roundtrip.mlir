@@ -17,6 +17,11 @@ tgpt.state master @weight.master of @weight : tensor<24x12xf32>
 // CHECK: tgpt.state metric @loss_sum : tensor<f64> {transient}
 tgpt.state metric @loss_sum : tensor<f64> {transient}
 
+// CHECK: tgpt.state scaling @loss_scale : tensor<f32> {initial = 6.553600e+04 : f64}
+tgpt.state scaling @loss_scale : tensor<f32> {initial = 65536.0 : f64}
+// CHECK: tgpt.state scaling @good_steps : tensor<f64>{{$}}
+tgpt.state scaling @good_steps : tensor<f64>
+
 // A state may be sharded otherwise than its parameter: the whole shapes are equal.
 tgpt.parameter @local : tensor<8x12xf32, #dist.layout<[tp, -], of = [24, 12]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
 // CHECK: tgpt.state gradient @local.gradient of @local : tensor<8x12xf32, #dist.layout<[tp, -], partial = [dp], of = [24, 12]>>

@@ -74,8 +74,9 @@ static int run(int argc, char **argv) {
   CLI::App app("Measures the cpu kernels.", "tgpt-kernel-bench");
   app.footer(explanation);
   Options options;
-  const std::map<std::string, DType> types = {{"f64", DType::F64}, {"f32", DType::F32}, {"bf16", DType::BF16}};
-  app.add_option("--dtype", options.dtypes, "f64, f32, bf16 (default: f32 bf16)")->check(CLI::IsMember(types));
+  const std::map<std::string, DType> types = {
+      {"f64", DType::F64}, {"f32", DType::F32}, {"bf16", DType::BF16}, {"f16", DType::F16}};
+  app.add_option("--dtype", options.dtypes, "f64, f32, bf16, f16 (default: f32 bf16)")->check(CLI::IsMember(types));
   app.add_option("--kernel", options.kernel, "only this kernel");
   app.add_option("--build", options.build, "x86-64-v2, x86-64-v3, x86-64-v4 (default: the best)");
   app.add_option("--threads", options.threads, "threads of each call")

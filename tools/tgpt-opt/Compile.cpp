@@ -25,6 +25,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tgpt;
@@ -32,6 +33,23 @@ using namespace tgpt;
 static LogicalResult fail(const llvm::Twine &message) {
   llvm::errs() << "tgpt-opt: error: " << message << "\n";
   return failure();
+}
+
+static LogicalResult checkLossScale(const CompileRequest &request) {
+  const CompileOptions &options = request.options;
+  bool isRead = options.lossScaling.mode != LossScaling::Mode::ByDtype;
+  if (!request.lossScale.empty() && !isRead)
+    return fail("--loss-scale is '" + request.lossScale + "', expected dynamic, none or a number");
+  LossScaling::Mode mode = options.lossScaling.modeFor(options.dtype);
+  if (mode == LossScaling::Mode::Fixed &&
+      !(options.lossScaling.initial > 0 && std::isfinite(options.lossScaling.initial)))
+    return fail("--loss-scale is '" + request.lossScale + "', expected a finite number above 0");
+  if (!request.lossScaleTuning.empty() && mode != LossScaling::Mode::Dynamic)
+    return fail(request.lossScaleTuning + " is for a dynamic loss scale, but " +
+                (request.lossScale.empty() ? "--dtype=" + options.dtype + " has none"
+                                           : "--loss-scale is '" + request.lossScale + "'") +
+                "; add --loss-scale=dynamic");
+  return success();
 }
 
 static LogicalResult checkRequest(const CompileRequest &request, StringRef output) {
@@ -56,7 +74,7 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
   if (output.ends_with(".bin") && request.lastPhase != "plan")
     return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output +
                 "' is a compiled plan; use .mlir or .mlirbc");
-  return success();
+  return checkLossScale(request);
 }
 
 /// Runs the phases' passes on the module.

@@ -38,7 +38,8 @@ struct Flags {
   cl::opt<int64_t> microBatchSamples{"micro-batch-samples",
                                      cl::desc("Samples of a micro-batch, for each dp rank (default 1)"),
                                      cl::value_desc("samples"), cl::init(1), cl::cat(category)};
-  cl::opt<std::string> dtype{"dtype", cl::desc("Compute dtype: f64, f32 (default) or bf16 (with f32 master weights)"),
+  cl::opt<std::string> dtype{"dtype",
+                             cl::desc("Compute dtype: f64, f32 (default), bf16 or f16 (with f32 master weights)"),
                              cl::value_desc("dtype"), cl::init("f32"), cl::cat(category)};
   cl::opt<std::string> recompute{
       "recompute",
@@ -59,6 +60,23 @@ struct Flags {
   cl::opt<double> weightDecay{"weight-decay",
                               cl::desc("AdamW decoupled weight decay, of all but norms and biases (default 0.1)"),
                               cl::init(0.1), cl::cat(category)};
+  cl::opt<std::string> lossScale{
+      "loss-scale",
+      cl::desc("Multiply the loss before the backward, and skip steps whose gradients overflow: dynamic (default for "
+               "f16), none (default otherwise) or a number"),
+      cl::value_desc("scale"), cl::cat(category)};
+  cl::opt<double> lossScaleInitial{"loss-scale-initial",
+                                   cl::desc("Dynamic loss scale of the first step (default 65536)"),
+                                   cl::value_desc("scale"), cl::init(65536), cl::cat(category)};
+  cl::opt<double> lossScaleGrowth{"loss-scale-growth",
+                                  cl::desc("Factor after enough good steps in a row, at least 1 (default 2)"),
+                                  cl::value_desc("factor"), cl::init(2), cl::cat(category)};
+  cl::opt<double> lossScaleBackoff{"loss-scale-backoff",
+                                   cl::desc("Factor after a skipped step, above 0 and at most 1 (default 0.5)"),
+                                   cl::value_desc("factor"), cl::init(0.5), cl::cat(category)};
+  cl::opt<int64_t> lossScaleGrowthInterval{"loss-scale-growth-interval",
+                                           cl::desc("Good steps in a row before the loss scale grows (default 2000)"),
+                                           cl::value_desc("steps"), cl::init(2000), cl::cat(category)};
   cl::opt<double> labelSmoothing{"label-smoothing",
                                  cl::desc("Share of each label that is spread over the vocabulary (default 0)"),
                                  cl::value_desc("share"), cl::init(0.0), cl::cat(category)};
@@ -96,10 +114,32 @@ std::string givenFlags() {
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->microBatches,
             flags->microBatchSamples, flags->dtype, flags->recompute, flags->maxGradNorm, flags->beta1, flags->beta2,
-            flags->epsilon, flags->weightDecay, flags->labelSmoothing, flags->zLoss, flags->seed);
+            flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
+            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
+}
+
+/// "dynamic", "none" or a number.
+void readLossScaling(CompileRequest &request) {
+  LossScaling &scaling = request.options.lossScaling;
+  request.lossScale = flags->lossScale;
+  scaling.initial = flags->lossScaleInitial;
+  scaling.growth = flags->lossScaleGrowth;
+  scaling.backoff = flags->lossScaleBackoff;
+  scaling.growthInterval = flags->lossScaleGrowthInterval;
+  std::initializer_list<const cl::Option *> tuning = {&flags->lossScaleInitial, &flags->lossScaleGrowth,
+                                                      &flags->lossScaleBackoff, &flags->lossScaleGrowthInterval};
+  for (const cl::Option *flag : tuning)
+    if (flag->getNumOccurrences() > 0 && request.lossScaleTuning.empty())
+      request.lossScaleTuning = "--" + flag->ArgStr.str();
+  if (request.lossScale == "dynamic")
+    scaling.mode = LossScaling::Mode::Dynamic;
+  else if (request.lossScale == "none")
+    scaling.mode = LossScaling::Mode::None;
+  else if (!llvm::StringRef(request.lossScale).getAsDouble(scaling.initial))
+    scaling.mode = LossScaling::Mode::Fixed;
 }
 
 } // namespace
@@ -127,6 +167,7 @@ CompileRequest tgpt::readCompileFlags() {
   options.beta2 = flags->beta2;
   options.epsilon = flags->epsilon;
   options.weightDecay = flags->weightDecay;
+  readLossScaling(request);
   options.labelSmoothing = flags->labelSmoothing;
   options.zLoss = flags->zLoss;
   options.seed = flags->seed;

@@ -12,6 +12,8 @@
 #ifndef TGPT_RUNTIME_KERNELS_API_BFLOAT16_H
 #define TGPT_RUNTIME_KERNELS_API_BFLOAT16_H
 
+#include "runtime/kernels/api/RoundToOdd.h"
+
 #include <bit>
 #include <cstdint>
 
@@ -32,19 +34,9 @@ inline BFloat16 toBFloat16(float x) {
   return {uint16_t((x != x ? quietNan : rounded) >> 16)};
 }
 
-/// Rounds once: f64 -> f32 by rounding to odd keeps what bf16 needs to round right.
+/// Rounds once.
 inline BFloat16 toBFloat16(double x) {
-  float nearest = float(x);
-  uint32_t bits = std::bit_cast<uint32_t>(nearest);
-  double back = nearest;
-  bool finite = (bits & 0x7f800000u) != 0x7f800000u;
-  if (finite && back != x) {
-    bool tooBig = back > 0 ? back > x : back < x;
-    if (back != 0 && tooBig)
-      --bits;
-    bits |= 1u;
-  }
-  return toBFloat16(std::bit_cast<float>(bits));
+  return toBFloat16(roundToOdd(x));
 }
 
 } // namespace tgpt::runtime

@@ -120,7 +120,7 @@ void CallChecker::indexType(Operand operand) {
 
 void CallChecker::realType(Operand operand) {
   if (!failed() && view(operand).dtype == DType::I32)
-    fail(operand, "dtype is i32, expected f64, f32 or bf16");
+    fail(operand, "dtype is i32, expected f64, f32, bf16 or f16");
 }
 
 void CallChecker::sameType(Operand operand, Operand as) {

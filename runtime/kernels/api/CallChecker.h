@@ -50,7 +50,7 @@ public:
   int64_t rank(Operand operand) const;
   int64_t elements(Operand operand) const;
 
-  /// Dtypes. computeType fixes `T` (f64, f32 or bf16), and with it `A`.
+  /// Dtypes. computeType fixes `T` (f64, f32, bf16 or f16), and with it `A`.
   void computeType(std::initializer_list<Operand> operands);
   void accumulatorType(std::initializer_list<Operand> operands);
   void indexType(Operand operand);

@@ -9,6 +9,6 @@
 using namespace tgpt::runtime;
 
 std::string_view tgpt::runtime::name(DType dtype) {
-  constexpr std::string_view names[] = {"f64", "f32", "bf16", "i32"};
+  constexpr std::string_view names[] = {"f64", "f32", "bf16", "f16", "i32"};
   return names[static_cast<size_t>(dtype)];
 }

@@ -25,20 +25,21 @@
 
 namespace tgpt::runtime {
 
-enum class DType : uint8_t { F64, F32, BF16, I32 };
+enum class DType : uint8_t { F64, F32, BF16, F16, I32 };
 
 /// Size of one element in bytes.
 constexpr size_t sizeInBytes(DType dtype) {
   switch (dtype) {
   case DType::F64: return 8;
   case DType::F32: return 4;
-  case DType::BF16: return 2;
+  case DType::BF16:
+  case DType::F16: return 2;
   case DType::I32: return 4;
   }
   return 0;
 }
 
-/// "f64", "f32", "bf16", "i32".
+/// "f64", "f32", "bf16", "f16", "i32".
 std::string_view name(DType dtype);
 
 /// A dense row-major tensor that somebody else owns.

@@ -24,11 +24,28 @@ std::string tgpt::runtime::checkSumSquares(const KernelCall &call) {
 }
 
 std::string tgpt::runtime::checkClipScale(const KernelCall &call) {
-  CallChecker c(call, 2, 2, 2);
+  CallChecker c(call, 2, 3, 2);
   accumulatorOperands(c, {input(1), output(0), output(1)});
   for (Operand operand : {input(0), input(1), output(0), output(1)})
     c.scalar(operand);
+  if (c.has(input(2))) {
+    c.accumulatorType({input(2)});
+    c.scalar(input(2));
+  }
   c.requireReal("max_norm");
+  return c.error();
+}
+
+std::string tgpt::runtime::checkAdjustLossScale(const KernelCall &call) {
+  CallChecker c(call, 5, 5, 4);
+  accumulatorOperands(c, {input(1), input(2), input(3), input(4), output(0), output(1), output(2), output(3)});
+  for (size_t i = 0; i < 5; ++i)
+    c.scalar(input(i));
+  for (size_t i = 0; i < 4; ++i)
+    c.scalar(output(i));
+  c.requireReal("backoff");
+  c.requireReal("growth");
+  c.requireInteger("growth_interval", 1);
   return c.error();
 }
 

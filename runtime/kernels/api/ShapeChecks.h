@@ -56,6 +56,7 @@ std::string checkTokenLoss(const KernelCall &call);
 // OptimizerChecks.cpp
 std::string checkSumSquares(const KernelCall &call);
 std::string checkClipScale(const KernelCall &call);
+std::string checkAdjustLossScale(const KernelCall &call);
 std::string checkAdamW(const KernelCall &call);
 std::string checkDivide(const KernelCall &call);
 

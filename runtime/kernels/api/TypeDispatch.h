@@ -8,6 +8,7 @@
 #define TGPT_RUNTIME_KERNELS_API_TYPEDISPATCH_H
 
 #include "runtime/kernels/api/BFloat16.h"
+#include "runtime/kernels/api/Float16.h"
 #include "runtime/kernels/api/Kernel.h"
 
 namespace tgpt::runtime {
@@ -28,6 +29,7 @@ template <typename Function> KernelStatus forRealType(DType dtype, Function &&fu
   case DType::F64: return function(double{});
   case DType::F32: return function(float{});
   case DType::BF16: return function(BFloat16{});
+  case DType::F16: return function(Float16{});
   case DType::I32: break;
   }
   return {"dtype i32 where a real dtype is needed"};

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/bench/Measure.h"
 #include "runtime/kernels/api/BFloat16.h"
+#include "runtime/kernels/api/Float16.h"
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
@@ -43,6 +44,7 @@ private:
       case DType::F64: view.as<double>()[i] = value; break;
       case DType::F32: view.as<float>()[i] = float(value); break;
       case DType::BF16: view.as<BFloat16>()[i] = toBFloat16(value); break;
+      case DType::F16: view.as<Float16>()[i] = toFloat16(value); break;
       case DType::I32: view.as<int32_t>()[i] = int32_t(i * 7 % 16); break;
       }
     }

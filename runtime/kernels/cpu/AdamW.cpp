@@ -7,13 +7,15 @@
 //
 // g = grad scale; m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
 // p = p - lr (m/(1-b1^step) / (sqrt(v/(1-b2^step)) + eps) + weight_decay p).
-// Everything in A, in one pass over memory; outputs may be inputs 0, 2 and 3.
+// At step 0 nothing. Everything in A, in one pass over memory; outputs may be inputs 0, 2 and 3.
 // No sums: the same bits on any number of threads.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
+
+#include <cstring>
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
@@ -40,6 +42,14 @@ template <typename A> static void updateRange(State<A> at, UpdateFactors<A> f, i
   }
 }
 
+/// Step 0: parameter and moments as they are.
+template <typename A> static void keepRange(State<A> at, int64_t begin, int64_t end) {
+  size_t bytes = size_t(end - begin) * sizeof(A);
+  std::memmove(at.newParam + begin, at.param + begin, bytes);
+  std::memmove(at.newMoment1 + begin, at.moment1 + begin, bytes);
+  std::memmove(at.newMoment2 + begin, at.moment2 + begin, bytes);
+}
+
 template <typename A> static UpdateFactors<A> factorsOf(const KernelCall &call) {
   const Attributes &attributes = *call.attributes;
   double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
@@ -60,6 +70,11 @@ KernelStatus adamW(const KernelCall &call) {
     using A = decltype(zero);
     State<A> state{call.inputs[0].as<A>(),  call.inputs[1].as<A>(),  call.inputs[2].as<A>(), call.inputs[3].as<A>(),
                    call.outputs[0].as<A>(), call.outputs[1].as<A>(), call.outputs[2].as<A>()};
+    if (*call.inputs[6].as<A>() == 0) {
+      forChunks(call.inputs[0].elements(), chunkElements,
+                [=](int64_t begin, int64_t end) { keepRange(state, begin, end); });
+      return {};
+    }
     UpdateFactors<A> factors = factorsOf<A>(call);
     forChunks(call.inputs[0].elements(), chunkElements,
               [=](int64_t begin, int64_t end) { updateRange(state, factors, begin, end); });

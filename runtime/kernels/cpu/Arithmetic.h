@@ -29,12 +29,18 @@ inline float load(float x) {
 inline float load(BFloat16 x) {
   return toFloat(x);
 }
+inline float load(Float16 x) {
+  return toFloat(x);
+}
 
 template <typename T> inline T store(AccumulatorOf<T> x) {
   return x;
 }
 template <> inline BFloat16 store<BFloat16>(float x) {
   return toBFloat16(x);
+}
+template <> inline Float16 store<Float16>(float x) {
+  return toFloat16(x);
 }
 
 /// e^x. Relative error below 8.1e-8 (1.4 units in the last place) where e^x is

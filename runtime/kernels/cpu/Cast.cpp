@@ -26,6 +26,9 @@ static inline void convert(double from, float &to) {
 static inline void convert(double from, BFloat16 &to) {
   to = toBFloat16(from);
 }
+static inline void convert(double from, Float16 &to) {
+  to = toFloat16(from);
+}
 static inline void convert(float from, double &to) {
   to = from;
 }
@@ -34,6 +37,9 @@ static inline void convert(float from, float &to) {
 }
 static inline void convert(float from, BFloat16 &to) {
   to = toBFloat16(from);
+}
+static inline void convert(float from, Float16 &to) {
+  to = toFloat16(from);
 }
 static inline void convert(double from, int32_t &to) {
   double rounded = std::nearbyint(from);

@@ -12,7 +12,12 @@
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
 KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands) {
-  return shape.inputType == DType::F64 ? gemmF64(shape, operands) : gemmOneDnn(shape, operands);
+  if (shape.inputType == DType::F64)
+    return gemmF64(shape, operands);
+  if (shape.inputType != DType::F16)
+    if (std::optional<KernelStatus> done = gemmOneDnn(shape, operands))
+      return *done;
+  return gemmWidened(shape, operands);
 }
 
 /// Rows of C per chunk, a multiple of 16. Every chunk packs B again, so chunks are few and large: about 256 rows,

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // C[m,n] = or += op(A) op(B) + bias, row-major, leading dimensions in elements.
-// Two providers: oneDNN for f32 and bf16 (f32 accumulation), our own for f64.
+// Two providers: oneDNN for f32 and bf16 (f32 accumulation), our own for f64. f16,
+// and bf16 where the processor has no product of it, are converted to f32 first.
 // A call uses the calling thread alone, whatever the OpenMP settings, so its
 // result does not depend on the number of threads. What it needs (primitives,
 // scratchpad) is kept per thread and grows only when a new shape is met.
@@ -17,11 +18,13 @@
 
 #include "runtime/kernels/api/Kernel.h"
 
+#include <optional>
+
 namespace tgpt::runtime::cpu {
 
 struct GemmShape {
   DType inputType = DType::F32;
-  DType outputType = DType::F32; ///< inputType, or f32 where inputType is bf16
+  DType outputType = DType::F32; ///< inputType, or f32 where inputType is bf16 or f16
   bool transposeA = false;       ///< A is stored [k,m]
   bool transposeB = false;       ///< B is stored [n,k]
   bool accumulate = false;       ///< C += (outputType f64 or f32)
@@ -39,13 +42,16 @@ struct GemmOperands {
   const void *bias = nullptr;
 };
 
-/// f32 and bf16.
-KernelStatus gemmOneDnn(const GemmShape &shape, const GemmOperands &operands);
+/// f32 and bf16; nothing where this processor has no product of the kind.
+std::optional<KernelStatus> gemmOneDnn(const GemmShape &shape, const GemmOperands &operands);
 
 #ifdef TGPT_ISA
 namespace TGPT_ISA {
 
 KernelStatus gemmF64(const GemmShape &shape, const GemmOperands &operands);
+
+/// bf16 and f16, through the f32 product of converted operands.
+KernelStatus gemmWidened(const GemmShape &shape, const GemmOperands &operands);
 
 /// The provider for the shape's input type.
 KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands);

@@ -7,11 +7,9 @@
 //
 // A primitive costs 0.2-0.5 ms to make and about 1 us to look up inside oneDNN,
 // so each thread keeps its own, with memory objects ready, keyed by GemmShape.
-// Primitives are made for one thread. Where the processor has no bf16 product,
-// operands are converted to f32 first.
+// Primitives are made for one thread.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernels/api/BFloat16.h"
 #include "runtime/kernels/cpu/Gemm.h"
 #include "runtime/kernels/cpu/Workspace.h"
 
@@ -26,8 +24,8 @@ using namespace tgpt::runtime::cpu;
 namespace {
 struct ShapeHash {
   size_t operator()(const GemmShape &s) const {
-    size_t flags = size_t(s.inputType) | size_t(s.outputType) << 2 | size_t(s.transposeA) << 4 |
-                   size_t(s.transposeB) << 5 | size_t(s.accumulate) << 6 | size_t(s.hasBias) << 7;
+    size_t flags = size_t(s.inputType) | size_t(s.outputType) << 3 | size_t(s.transposeA) << 6 |
+                   size_t(s.transposeB) << 7 | size_t(s.accumulate) << 8 | size_t(s.hasBias) << 9;
     size_t hash = flags;
     for (int64_t value : {s.m, s.n, s.k, s.lda, s.ldb, s.ldc})
       hash = (hash ^ size_t(value)) * 0x9e3779b97f4a7c15u;
@@ -140,54 +138,15 @@ static KernelStatus execute(Product &product, const GemmShape &s, const GemmOper
   return {};
 }
 
-/// A dense f32 copy of a bf16 matrix.
-static float *widen(WorkspaceUse use, const void *from, int64_t rows, int64_t columns, int64_t ld) {
-  auto *to = workspace<float>(use, rows * columns);
-  const auto *source = static_cast<const BFloat16 *>(from);
-  for (int64_t i = 0; to && i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      to[i * columns + j] = toFloat(source[i * ld + j]);
-  return to;
-}
-
-/// The bf16 product on a processor without one.
-static KernelStatus executeWidened(const GemmShape &s, const GemmOperands &operands) {
-  GemmShape wide = s;
-  wide.inputType = wide.outputType = DType::F32;
-  wide.lda = s.transposeA ? s.m : s.k;
-  wide.ldb = s.transposeB ? s.k : s.n;
-  GemmOperands at;
-  at.a = widen(WorkspaceUse::GemmA, operands.a, s.transposeA ? s.k : s.m, wide.lda, s.lda);
-  at.b = widen(WorkspaceUse::GemmB, operands.b, s.transposeB ? s.n : s.k, wide.ldb, s.ldb);
-  at.bias = s.hasBias ? widen(WorkspaceUse::GemmBias, operands.bias, 1, s.n, s.n) : nullptr;
-  at.c = operands.c;
-  bool narrows = s.outputType == DType::BF16;
-  if (narrows) {
-    wide.ldc = s.n;
-    at.c = workspace<float>(WorkspaceUse::GemmC, s.m * s.n);
-  }
-  if (!at.a || !at.b || !at.c || (s.hasBias && !at.bias))
-    return {workspaceExhausted};
-  if (KernelStatus status = gemmOneDnn(wide, at); !status.ok() || !narrows)
-    return status;
-  auto *c = static_cast<BFloat16 *>(operands.c);
-  for (int64_t i = 0; i < s.m; ++i)
-    for (int64_t j = 0; j < s.n; ++j)
-      c[i * s.ldc + j] = toBFloat16(static_cast<float *>(at.c)[i * s.n + j]);
-  return {};
-}
-
-KernelStatus cpu::gemmOneDnn(const GemmShape &shape, const GemmOperands &operands) {
+std::optional<KernelStatus> cpu::gemmOneDnn(const GemmShape &shape, const GemmOperands &operands) {
   OneThread guard;
   try {
     if (Product *product = findProduct(shape))
       return execute(*product, shape, operands);
-    if (shape.inputType == DType::BF16)
-      return executeWidened(shape, operands);
-    return {"oneDNN has no primitive for this matrix product"};
+    return std::nullopt;
   } catch (const dnnl::error &) {
-    return {"oneDNN failed on a matrix product"};
+    return KernelStatus{"oneDNN failed on a matrix product"};
   } catch (const std::bad_alloc &) {
-    return {workspaceExhausted};
+    return KernelStatus{workspaceExhausted};
   }
 }

@@ -1,4 +1,4 @@
-//===- GradientNorm.cpp - gradient norm, clipping, and division of scalars ----------*- C++ -*-===//
+//===- GradientNorm.cpp - gradient norm, clipping, loss scale and division of scalars ----------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +8,10 @@
 // sum_squares: sum of x^2, squared and summed in f64;
 //              chunks are added in order: the same bits on any
 //              number of threads.
-// clip_scale:  grad_norm = sqrt(norm_squared)/count;
-//              scale = min(1, max_norm/(grad_norm + 1e-6))/count; both 0 where
-//              count is 0 (no valid token: nothing to learn from).
+// clip_scale:  with n = count (times the loss scale) grad_norm = sqrt(norm_squared)/n;
+//              scale = min(1, max_norm/(grad_norm + 1e-6))/n; both 0 where
+//              n is 0 (no valid token: nothing to learn from).
+// adjust_loss_scale: skips the step where norm_squared is not finite.
 // divide:      x/y, 0 where y is 0. Scalars, in f64.
 //
 //===----------------------------------------------------------------------===//
@@ -58,12 +59,56 @@ KernelStatus clipScale(const KernelCall &call) {
   return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
     using A = decltype(zero);
     double squared = *call.inputs[0].as<A>(), count = *call.inputs[1].as<A>(), norm = 0, scale = 0;
+    if (call.inputs.size() > 2)
+      count *= *call.inputs[2].as<A>();
     if (count != 0) {
       norm = std::sqrt(squared) / count;
       scale = (maxNorm > 0 ? std::min(1.0, maxNorm / (norm + 1e-6)) : 1.0) / count;
     }
     *call.outputs[0].as<A>() = A(norm);
     *call.outputs[1].as<A>() = A(scale);
+    return {};
+  });
+}
+
+namespace {
+/// What the loss scaling keeps from step to step.
+template <typename A> struct LossScaling {
+  A scale, goodSteps, skippedSteps;
+
+  void skip(A backoff) {
+    A smaller = std::min(scale, std::numeric_limits<A>::max()) * backoff;
+    scale = smaller >= std::numeric_limits<A>::min() ? smaller : scale;
+    goodSteps = 0;
+    skippedSteps += 1;
+  }
+  void grow(A growth, int64_t interval) {
+    goodSteps += 1;
+    if (goodSteps < A(interval))
+      return;
+    A larger = scale * growth;
+    scale = larger <= std::numeric_limits<A>::max() ? larger : scale;
+    goodSteps = 0;
+  }
+};
+} // namespace
+
+KernelStatus adjustLossScale(const KernelCall &call) {
+  const Attributes &attributes = *call.attributes;
+  return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
+    using A = decltype(zero);
+    LossScaling<A> scaling{*call.inputs[1].as<A>(), *call.inputs[2].as<A>(), *call.inputs[3].as<A>()};
+    A applied = 0, step = *call.inputs[4].as<A>();
+    if (std::isfinite(*call.inputs[0].as<A>())) {
+      applied = step - scaling.skippedSteps;
+      scaling.grow(A(attributes.real("growth")), attributes.integer("growth_interval"));
+    } else {
+      scaling.skip(A(attributes.real("backoff")));
+    }
+    *call.outputs[0].as<A>() = scaling.scale;
+    *call.outputs[1].as<A>() = scaling.goodSteps;
+    *call.outputs[2].as<A>() = scaling.skippedSteps;
+    *call.outputs[3].as<A>() = applied;
     return {};
   });
 }

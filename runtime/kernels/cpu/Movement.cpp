@@ -31,6 +31,7 @@ KernelStatus fill(const KernelCall &call) {
   case DType::F64: fillWith(y, value); break;
   case DType::F32: fillWith(y, float(value)); break;
   case DType::BF16: fillWith(y, toBFloat16(value)); break;
+  case DType::F16: fillWith(y, toFloat16(value)); break;
   case DType::I32: fillWith(y, int32_t(std::clamp(std::nearbyint(value), double(INT32_MIN), double(INT32_MAX)))); break;
   }
   return {};

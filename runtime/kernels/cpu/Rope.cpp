@@ -77,23 +77,23 @@ template <typename A> static void rotateHead(const A *x, A *y, const A *cosines,
   }
 }
 
-/// Heads are short: bf16 rows are widened and narrowed whole.
-static void widenRow(const BFloat16 *x, float *to, int64_t n) {
+/// Heads are short: rows of 16-bit elements are widened and narrowed whole.
+template <typename T> static void widenRow(const T *x, float *to, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i)
     to[i] = load(x[i]);
 }
-static void narrowRow(const float *x, BFloat16 *to, int64_t n) {
+template <typename T> static void narrowRow(const float *x, T *to, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i)
-    to[i] = store<BFloat16>(x[i]);
+    to[i] = store<T>(x[i]);
 }
 
 /// All heads of one position; `row` holds `width` elements.
 template <typename T, typename A>
 static void rotatePosition(const T *x, T *y, A *row, const A *cosines, const A *sines, A sign, int64_t c,
                            int64_t width) {
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (sizeof(T) < sizeof(A)) {
     widenRow(x, row, width);
     for (int64_t head = 0; head < width; head += c)
       rotateHead(row + head, row + head, cosines, sines, sign, c / 2);

@@ -21,7 +21,7 @@ namespace tgpt::runtime::cpu {
 enum class WorkspaceUse : uint8_t {
   Scores,         ///< attention: scores, then probabilities
   ScoreGradients, ///< attention: gradients of probabilities, then of scores
-  StoredScores,   ///< attention: probabilities rounded to bf16
+  StoredScores,   ///< attention: probabilities rounded to the compute type
   StoredGradients,
   RowSums,
   StackedQueries, ///< attention: rows of all query heads of a KV head
@@ -32,7 +32,7 @@ enum class WorkspaceUse : uint8_t {
   RotatedRow,  ///< rope: one row in f32
   PartialSums, ///< sums of each chunk, added up at the end
   GemmScratchpad,
-  GemmA, ///< operands converted to f32 where the processor has no bf16 product
+  GemmA, ///< operands converted to f32 where there is no product of their type
   GemmB,
   GemmC,
   GemmBias,

@@ -8,6 +8,7 @@
 #define TGPT_RUNTIME_KERNELS_REFERENCE_ELEMENT_H
 
 #include "runtime/kernels/api/BFloat16.h"
+#include "runtime/kernels/api/Float16.h"
 #include "runtime/kernels/api/Kernel.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ inline double get(const TensorView &from, int64_t i) {
   case DType::F64: return from.as<double>()[i];
   case DType::F32: return from.as<float>()[i];
   case DType::BF16: return toFloat(from.as<BFloat16>()[i]);
+  case DType::F16: return toFloat(from.as<Float16>()[i]);
   case DType::I32: return from.as<int32_t>()[i];
   }
   return 0;
@@ -39,6 +41,7 @@ inline void put(const TensorView &to, int64_t i, double value) {
   case DType::F64: to.as<double>()[i] = value; break;
   case DType::F32: to.as<float>()[i] = float(value); break;
   case DType::BF16: to.as<BFloat16>()[i] = toBFloat16(value); break;
+  case DType::F16: to.as<Float16>()[i] = toFloat16(value); break;
   case DType::I32: to.as<int32_t>()[i] = toInteger(value); break;
   }
 }

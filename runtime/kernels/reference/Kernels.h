@@ -46,6 +46,7 @@ KernelStatus softmaxSums(const KernelCall &call);
 KernelStatus tokenLoss(const KernelCall &call);
 KernelStatus sumSquares(const KernelCall &call);
 KernelStatus clipScale(const KernelCall &call);
+KernelStatus adjustLossScale(const KernelCall &call);
 KernelStatus adamW(const KernelCall &call);
 KernelStatus divide(const KernelCall &call);
 KernelStatus cast(const KernelCall &call);

@@ -15,6 +15,7 @@ static constexpr KernelEntry table[] = {
     {"adamw", {adamW, checkAdamW}},
     {"add", {add, checkAdd}},
     {"add_n", {addN, checkAddN}},
+    {"adjust_loss_scale", {adjustLossScale, checkAdjustLossScale}},
     {"attention", {attention, checkAttention}},
     {"attention_grad", {attentionGrad, checkAttentionGrad}},
     {"cast", {cast, checkCast}},

@@ -26,6 +26,16 @@ TEST(ConvertTensor, RoundsToNearestEven) {
             tensorOf<uint16_t>(DType::BF16, {0x3f80, 0x3f80, 0x3f82, 0xc020}).bytes);
 }
 
+TEST(ConvertTensor, F16IsItsOwnType) {
+  // 1 + 2^-11 lies half-way between the f16 neighbours 1 and 1 + 2^-10; 1e5 is beyond the largest.
+  LogicalTensor from = tensorOf<float>(DType::F32, {1.00048828125f, -2.5f, 1e5f});
+  LogicalTensor half = tensorOf<uint16_t>(DType::F16, {0x3c00, 0xc100, 0x7c00});
+  EXPECT_EQ(convertTensor(from, DType::F16).bytes, half.bytes);
+  EXPECT_EQ(convertTensor(tensorOf<double>(DType::F64, {1.00048828125, -2.5, 1e5}), DType::F16).bytes, half.bytes);
+  EXPECT_EQ(convertTensor(half, DType::BF16).bytes, tensorOf<uint16_t>(DType::BF16, {0x3f80, 0xc020, 0x7f80}).bytes);
+  EXPECT_EQ(convertTensor(convertTensor(half, DType::F64), DType::F16).bytes, half.bytes);
+}
+
 TEST(ConvertTensor, WideningIsExact) {
   LogicalTensor narrow = tensorOf<uint16_t>(DType::BF16, {0x3f80, 0xc020});
   EXPECT_EQ(convertTensor(narrow, DType::F64).bytes, tensorOf<double>(DType::F64, {1.0, -2.5}).bytes);

@@ -7,12 +7,13 @@
 //
 // Random shapes, dimensions, dtypes and group sizes. The expected output is
 // computed element by element from the definition, in member order, so every
-// comparison is exact. bf16 is added in f32 and rounded once.
+// comparison is exact. bf16 and f16 are added in f32 and rounded once.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/BlockCopy.h"
 #include "runtime/comm/InProcessGroup.h"
 #include "runtime/kernels/api/BFloat16.h"
+#include "runtime/kernels/api/Float16.h"
 #include "test/unit/comm/RankThreads.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +46,7 @@ struct Tensor {
       case DType::F64: view.as<double>()[i] = normal(random); break;
       case DType::F32: view.as<float>()[i] = static_cast<float>(normal(random)); break;
       case DType::BF16: view.as<BFloat16>()[i] = toBFloat16(static_cast<float>(normal(random))); break;
+      case DType::F16: view.as<Float16>()[i] = toFloat16(static_cast<float>(normal(random))); break;
       case DType::I32: view.as<int32_t>()[i] = static_cast<int32_t>(random()); break;
       }
   }
@@ -73,6 +75,9 @@ void reduceElement(const std::vector<Tensor> &inputs, int64_t i, Reduction reduc
   case DType::BF16:
     return reduceElement<BFloat16, float>(
         inputs, i, reduction, into, to, [](BFloat16 x) { return toFloat(x); }, [](float x) { return toBFloat16(x); });
+  case DType::F16:
+    return reduceElement<Float16, float>(
+        inputs, i, reduction, into, to, [](Float16 x) { return toFloat(x); }, [](float x) { return toFloat16(x); });
   case DType::I32:
     // A wide sum, cut to 32 bits, is the wrapping sum.
     return reduceElement<int32_t, int64_t>(
@@ -96,7 +101,7 @@ int64_t flatOf(const TensorView &tensor, const TensorIndex &index) {
 
 /// A random collective call of a group.
 struct Case {
-  explicit Case(uint64_t seed) : random(seed), size(1 + random() % 5), dtype(static_cast<DType>(random() % 4)) {
+  explicit Case(uint64_t seed) : random(seed), size(1 + random() % 5), dtype(static_cast<DType>(random() % 5)) {
     for (uint64_t dims = 1 + random() % 4; dims > 0; --dims)
       shape.push_back(1 + random() % 7);
     dim = static_cast<int>(random() % shape.size());

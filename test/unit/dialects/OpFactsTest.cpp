@@ -105,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"cast", "", "abc->abc", "", false}, Rule{"cross_entropy", "", "abV,ab->,,ab", "V", false},
         Rule{"cross_entropy_grad", "", "abV,ab,ab,->abV", "", false}, Rule{"row_max", "", "abV->ab", "", false},
         Rule{"sum_squares", "", "abc->", "", false}, Rule{"clip_scale", "", ",->,", "", false},
+        Rule{"clip_scale", "scaled", ",,->,", "", false}, Rule{"adjust_loss_scale", "", ",,,,->,,,", "", false},
         Rule{"adamw", "", "abc,abc,abc,abc,,,->abc,abc,abc", "", false}, Rule{"fill", "", "->abc", "", false}),
     [](const auto &info) { return std::string(info.param.mnemonic) + "_" + info.param.label; });
 
@@ -184,7 +185,8 @@ TEST(KernelFacts, AnInPlaceOperandHasTheResultsType) {
         EXPECT_EQ(op->getOperand(*operand).getType(), result.getType());
         ++inPlace;
       }
-  EXPECT_EQ(inPlace, 1 + 2 + 1 + 1 + 3 + 1); // gelu_grad, two adds, add_n, cross_entropy_grad, adamw, dropout
+  // gelu_grad, two adds, add_n, cross_entropy_grad, adamw, dropout, adjust_loss_scale
+  EXPECT_EQ(inPlace, 1 + 2 + 1 + 1 + 3 + 1 + 3);
 }
 
 TEST(KernelFacts, ParameterGradientsAccumulate) {

@@ -50,7 +50,7 @@ struct Case {
 };
 
 /// Every kernel over odd sizes, size 1, sizes beyond a block, both values of
-/// every flag, in f64, f32 and bf16. Values depend on the case alone.
+/// every flag, in f64, f32, bf16 and f16. Values depend on the case alone.
 const std::vector<Case> &allCases();
 
 /// Cases of the sizes that several threads share.

@@ -62,7 +62,7 @@ private:
   Tensor filled(DType dtype, const Shape &shape, double low, double high) {
     Tensor tensor(dtype, shape);
     for (int64_t i = 0; i < tensor.elements(); ++i)
-      tensor.set(i, std::uniform_real_distribution<double>(low, high)(random));
+      tensor.set(i, low < high ? std::uniform_real_distribution<double>(low, high)(random) : low);
     return tensor;
   }
   void describe(const Shape &shape) {
@@ -290,7 +290,7 @@ static void addTokens(Cases &cases, DType t, int64_t b, int64_t s, int v, int64_
 
 static void addOptimizer(Cases &cases, DType t, int64_t n) {
   CaseBuilder(cases, "sum_squares", t).inA({n}).outA({});
-  for (double step : {1.0, 1000.0})
+  for (double step : {0.0, 1.0, 1000.0})
     CaseBuilder(cases, "adamw", t)
         .inA({n})
         .inA({n})
@@ -312,12 +312,36 @@ static void addScalars(Cases &cases, DType t) {
   for (double maxNorm : {0.0, 0.01, 1e9})
     CaseBuilder(cases, "clip_scale", t).inA({}, 1, 9).inA({}, 3, 3).outA({}).outA({}).set("max_norm", maxNorm);
   CaseBuilder(cases, "clip_scale", t).inA({}, 1, 9).inA({}, 0, 0).outA({}).outA({}).set("max_norm", 1.0);
+  for (double scale : {0.0, 1.0, 3.0, 65536.0})
+    CaseBuilder(cases, "clip_scale", t)
+        .inA({}, 1, 9)
+        .inA({}, 3, 3)
+        .inA({}, scale, scale)
+        .outA({})
+        .outA({})
+        .set("max_norm", 1.0);
+  for (double norm : {4.0, double(INFINITY), double(NAN)})
+    for (double scale : {65536.0, 3e38, 1.3e-38})
+      for (int64_t good : {0, 2, 3})
+        CaseBuilder(cases, "adjust_loss_scale", t)
+            .inA({}, norm, norm)
+            .inA({}, scale, scale)
+            .inA({}, double(good), double(good))
+            .inA({}, 5, 5)
+            .inA({}, 77, 77)
+            .outA({})
+            .outA({})
+            .outA({})
+            .outA({})
+            .set("backoff", 0.5)
+            .set("growth", 2.0)
+            .integer("growth_interval", 3);
   CaseBuilder(cases, "divide", t).inA({}, 1, 9).inA({}, 3, 4).outA({});
   CaseBuilder(cases, "divide", t).inA({}, 1, 9).inA({}, 0, 0).outA({});
 }
 
 static void addMovement(Cases &cases, DType t, Shape shape) {
-  for (DType to : {DType::F64, DType::F32, DType::BF16, DType::I32}) {
+  for (DType to : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I32}) {
     CaseBuilder(cases, "cast", t).input(t, shape, -50, 50).output(to, shape);
     CaseBuilder(cases, "cast", to).input(to, shape, -50, 50).output(t, shape);
     CaseBuilder(cases, "fill", to).output(to, shape).set("value", 2.0 / 3);
@@ -333,7 +357,7 @@ static void addMovement(Cases &cases, DType t, Shape shape) {
   }
 }
 
-static constexpr DType computeTypes[] = {DType::F64, DType::F32, DType::BF16};
+static constexpr DType computeTypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16};
 
 static Cases makeCases() {
   Cases cases;

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // The only place with tolerances. First-order bounds in the unit roundoff: uA of
-// the arithmetic (f64: 2^-53, else 2^-24), uT of the storage type (bf16: 2^-8).
+// the arithmetic (f64: 2^-53, else 2^-24), uT of the storage type (bf16: 2^-8, f16: 2^-11).
 //
 //   sum of n terms, any order      |error| <= n uA sum|term|
 //   product, quotient, sqrt        relative errors add, each operation adds uA
 //   exp(x)                         relative 1.5 uA for the polynomial (8.3e-8 = 1.4 uA
 //                                  measured over all f32), plus the absolute error of x
-//   storing                        uT |y|, once for the kernel, once for the reference
+//   storing                        uT |y|, once for the kernel, once for the reference;
+//                                  in f16 at least half a subnormal, 2^-25
 //
 // "magnitude" is the reference kernel run on absolute values: sum|a||b| for
 // everything that is a sum of products.
@@ -37,9 +38,15 @@ static double roundoff(DType dtype) {
   case DType::F64: return std::ldexp(1, -53);
   case DType::F32: return std::ldexp(1, -24);
   case DType::BF16: return std::ldexp(1, -8);
+  case DType::F16: return std::ldexp(1, -11);
   case DType::I32: return 0;
   }
   return 0;
+}
+
+/// Half of the smallest number, where that is met.
+static double subnormal(DType dtype) {
+  return dtype == DType::F16 ? std::ldexp(1, -25) : 0;
 }
 
 namespace {
@@ -47,11 +54,12 @@ namespace {
 struct Judged {
   const Case &kase;
   const std::vector<Tensor> &expected;
-  double uA, uT;
+  double uA, uT, least; ///< least: half the smallest number of the storage type
   Bounds bounds;
 
   Judged(const Case &kase, const std::vector<Tensor> &expected)
-      : kase(kase), expected(expected), uA(roundoff(accumulatorOf(kase.compute))), uT(roundoff(kase.compute)) {
+      : kase(kase), expected(expected), uA(roundoff(accumulatorOf(kase.compute))), uT(roundoff(kase.compute)),
+        least(subnormal(kase.compute)) {
     for (const Tensor &output : expected)
       bounds.emplace_back(output.elements(), 0.0);
   }
@@ -60,9 +68,9 @@ struct Judged {
   int64_t integer(const char *name) const { return kase.attributes.integer(name); }
   /// bounds = arithmetic(i) + rounding of the stored value (kernel and reference).
   template <typename Arithmetic> void each(size_t output, Arithmetic arithmetic) {
-    double stored = 2 * roundoff(expected[output].dtype());
+    double stored = 2 * roundoff(expected[output].dtype()), least = 2 * subnormal(expected[output].dtype());
     for (int64_t i = 0; i < expected[output].elements(); ++i)
-      bounds[output][i] = arithmetic(i) + stored * std::abs(expected[output].get(i));
+      bounds[output][i] = arithmetic(i) + std::max(stored * std::abs(expected[output].get(i)), least);
   }
   std::vector<Tensor> magnitude() const;
 };
@@ -374,6 +382,8 @@ static void scalars(Judged &j) {
 /// operations on it; beta and 1-beta are rounded to A.
 static void adamW(Judged &j) {
   double b1 = j.real("beta1"), b2 = j.real("beta2"), rate = j.in(5, 0), step = j.in(6, 0);
+  if (step == 0)
+    return; // nothing is done: equal bits
   auto m = [&](int64_t i) { return std::abs(b1 * j.in(2, i)) + std::abs((1 - b1) * j.in(1, i) * j.in(4, 0)); };
   j.each(1, [&](int64_t i) { return 4 * j.uA * m(i); });
   j.each(2, [&](int64_t i) { return 6 * j.uA * j.expected[2].get(i); });
@@ -450,8 +460,8 @@ static void attention(Judged &j) {
     j.bounds[1][row] = sumError + 4 * j.uA * (std::abs(lse) + range);
     for (int64_t e = 0; e < a.c; ++e)
       for (int64_t key = 0; key < keys; ++key)
-        o[a.at(b, i, h, e)] +=
-            (worst + sumError + j.uT + double(keys + 2) * j.uA) * std::abs(p[key] * j.in(2, a.kvAt(b, key, h, e)));
+        o[a.at(b, i, h, e)] += ((worst + sumError + j.uT + double(keys + 2) * j.uA) * p[key] + j.least) *
+                               std::abs(j.in(2, a.kvAt(b, key, h, e)));
   });
   j.each(0, [&](int64_t i) { return o[i]; });
 }
@@ -475,12 +485,12 @@ static void attentionGrad(Judged &j) {
       double relative = double(a.c + 3) * j.uA * std::abs(a.scale) * score.magnitude + j.uA * (3 + 2 * std::abs(x));
       double ds = std::abs(a.scale * p * (dp.value - total));
       double dsError = ds * (relative + 3 * j.uA + j.uT) +
-                       std::abs(a.scale) * p * double(a.c + 2) * j.uA * (dp.magnitude + totalMagnitude);
+                       std::abs(a.scale) * p * double(a.c + 2) * j.uA * (dp.magnitude + totalMagnitude) + j.least;
       for (int64_t e = 0; e < a.c; ++e) {
         int64_t at = a.at(b, i, h, e), kvAt = a.kvAt(b, key, h, e);
         dq[at] += (dsError + sums * ds) * std::abs(j.in(2, kvAt));
         dk[kvAt] += (dsError + sums * ds) * std::abs(j.in(1, at));
-        dv[kvAt] += p * (relative + j.uT + sums) * std::abs(j.in(0, at));
+        dv[kvAt] += (p * (relative + j.uT + sums) + j.least) * std::abs(j.in(0, at));
       }
     }
   });
@@ -494,6 +504,7 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"adamw", adamW},
     {"add", addition},
     {"add_n", addition},
+    {"adjust_loss_scale", exact},
     {"attention", attention},
     {"attention_grad", attentionGrad},
     {"cast", exact},

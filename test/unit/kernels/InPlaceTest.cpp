@@ -13,13 +13,15 @@ using namespace tgpt::runtime;
 using namespace tgpt::test;
 
 /// "= in i" of KERNELS.md: output -> input.
-static const std::map<std::string, std::map<size_t, size_t>> sharedBuffers = {{"adamw", {{0, 0}, {1, 2}, {2, 3}}},
-                                                                              {"add", {{0, 0}}},
-                                                                              {"add_n", {{0, 0}}},
-                                                                              {"cross_entropy_grad", {{0, 0}}},
-                                                                              {"gelu_grad", {{0, 0}}},
-                                                                              {"copy", {{0, 0}}},
-                                                                              {"dropout", {{0, 0}}}};
+static const std::map<std::string, std::map<size_t, size_t>> sharedBuffers = {
+    {"adamw", {{0, 0}, {1, 2}, {2, 3}}},
+    {"add", {{0, 0}}},
+    {"add_n", {{0, 0}}},
+    {"adjust_loss_scale", {{0, 1}, {1, 2}, {2, 3}}},
+    {"cross_entropy_grad", {{0, 0}}},
+    {"gelu_grad", {{0, 0}}},
+    {"copy", {{0, 0}}},
+    {"dropout", {{0, 0}}}};
 
 static std::vector<std::vector<char>> runInPlace(const Case &kase, const Kernel &kernel,
                                                  const std::map<size_t, size_t> &shared) {

@@ -49,6 +49,17 @@ TEST(MetricsFile, ALineAStepReadsBackExactly) {
   EXPECT_EQ(lines[0]["step_seconds"], 0.25);
   EXPECT_EQ(lines[0]["flops_share"], 0.5);
   EXPECT_TRUE(lines[1]["loss"].is_null());
+  EXPECT_FALSE(lines[0].contains("loss_scale"));
+}
+
+TEST(MetricsFile, HasTheLossScaleWhereThereIsOne) {
+  TemporaryDirectory directory;
+  MetricsFile metrics(directory / "m.jsonl", 1);
+  metrics.write({.step = 1, .gradNorm = INFINITY, .lossScale = 65536, .skippedSteps = 2});
+  auto lines = linesOf(directory.read("m.jsonl"));
+  EXPECT_TRUE(lines[0]["grad_norm"].is_null());
+  EXPECT_EQ(lines[0]["loss_scale"], 65536.0);
+  EXPECT_EQ(lines[0]["skipped_steps"], 2);
 }
 
 TEST(MetricsFile, AResumedRunKeepsEarlierStepsOnly) {

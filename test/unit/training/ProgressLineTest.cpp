@@ -7,6 +7,7 @@
 
 #include "runtime/training/ProgressLine.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <sstream>
 
@@ -28,6 +29,15 @@ TEST(ProgressLine, SaysWhatMatters) {
   ProgressLine(out, false, false, 10, 100).show(reportOf(40));
   EXPECT_EQ(out.str(), "step  40/100  loss 5.2500  grad norm 1.500  lr 1.00e-03  12.3k tokens/s  31.4% of GEMM peak  "
                        "2m00s left\n");
+}
+
+TEST(ProgressLine, ShowsTheLossScaleAndSkippedSteps) {
+  std::ostringstream out;
+  StepReport report = reportOf(40);
+  report.gradNorm = -NAN, report.lossScale = 65536, report.skippedSteps = 3;
+  ProgressLine(out, false, false, 10, 100).show(report);
+  EXPECT_NE(out.str().find("grad norm nan "), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("tokens/s  scale 65536  3 skipped  31.4%"), std::string::npos) << out.str();
 }
 
 TEST(ProgressLine, TheTimeLeftIsByTheMeanOfAllStepsButTheFirst) {

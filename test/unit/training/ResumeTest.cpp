@@ -103,7 +103,7 @@ TEST_P(ResumeWithDType, GivesTheBitsOfAnUnbrokenRun) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllTypes, ResumeWithDType, testing::Values(plan::F64, plan::F32, plan::BF16),
+INSTANTIATE_TEST_SUITE_P(AllTypes, ResumeWithDType, testing::Values(plan::F64, plan::F32, plan::BF16, plan::F16),
                          [](const auto &info) { return plan::DType_Name(info.param); });
 
 /// Sums over ranks and micro-batches round differently: 7 steps on 64 tokens stay far below 1e-12 in f64.

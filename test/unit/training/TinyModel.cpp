@@ -70,7 +70,7 @@ uint32_t TinyModelBuilder::state(const std::string &parameter, const char *suffi
 Weight TinyModelBuilder::weight(const std::string &name) {
   Weight made;
   made.value = made.master = state(name, "", plan::Variable::PARAMETER, type);
-  if (type == plan::BF16)
+  if (type == plan::BF16 || type == plan::F16)
     made.master = state(name, ".f32", plan::Variable::MASTER, wide);
   made.grad = state(name, ".grad", plan::Variable::GRADIENT, wide);
   made.moment1 = state(name, ".m", plan::Variable::MOMENT1, wide);

@@ -22,7 +22,7 @@ namespace tgpt::test {
 struct TinyModel {
   int64_t dp = 1, tp = 1, microBatches = 1, microBatchSamples = 2;
   int64_t vocabulary = 16, width = 8, sequence = 4;
-  plan::DType dtype = plan::F64; // bf16 keeps f32 master copies
+  plan::DType dtype = plan::F64; // bf16 and f16 keep f32 master copies
   uint64_t seed = 1;
 
   plan::Plan plan() const;
