@@ -36,6 +36,7 @@ struct CompileOptions {
   int64_t zeroBucketMib = 25;     ///< MiB of gradients up to which layers share a bucket; stage 3 has a bucket a layer
   int64_t microBatchSamples = 1;  ///< samples of one micro-batch of one dp rank
   int64_t microBatches = 1;       ///< micro-batches of a step and dp rank
+  int64_t globalBatch = 0;        ///< samples of a step where the micro-batches are not full; 0: as many as they hold
   std::string dtype = "f32";      ///< compute dtype: f64, f32, bf16 or f16
   std::string recompute = "none"; ///< none, selective or full
   std::vector<int64_t> stages;    ///< layers a stage; empty: as even as possible

@@ -89,7 +89,8 @@ std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
   if (options.zero > 0 && options.dp > 1)
     phases.push_back({"zero", "buckets, of which each dp rank keeps a piece", zeroPipeline(options)});
   phases.push_back({"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)});
-  phases.push_back({"plan", "kernel calls on buffers at planned offsets", "plan-lower,plan-assign-memory"});
+  phases.push_back({"plan", "kernel calls on buffers at planned offsets",
+                    "plan-lower{global-batch=" + std::to_string(options.globalBatch) + "},plan-assign-memory"});
   return phases;
 }
 

@@ -44,9 +44,13 @@ static void emitTraining(planir::ProgramOp program, plan::Plan &plan) {
   training.set_micro_batches(facts.getMicroBatches());
   training.set_vocabulary(facts.getVocabulary());
   training.set_model_parameters(facts.getParameters());
+  training.set_global_batch(facts.getGlobalBatch());
+  // What fills the last micro-batches up is no work of the model's.
+  double held = static_cast<double>(facts.getSamples() * facts.getMicroBatches() * program.sizeOf("dp"));
+  double filled = facts.getGlobalBatch() > 0 ? static_cast<double>(facts.getGlobalBatch()) / held : 1;
   training.set_model_flops_per_step(static_cast<double>(facts.getFlopsPerMicroBatch()) *
                                     static_cast<double>(facts.getMicroBatches()) *
-                                    static_cast<double>(program.sizeOf("dp")));
+                                    static_cast<double>(program.sizeOf("dp")) * filled);
   training.set_compute_dtype(dtypeOf(facts.getCompute()));
 }
 

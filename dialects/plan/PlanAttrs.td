@@ -92,14 +92,16 @@ def Plan_TrainingAttr : Plan_Attr<"Training", "training"> {
   let description = [{
     `samples` is the micro-batch of one dp rank and `flops_per_micro_batch` what its
     matrix products and attention take, forward and backward, over all stages and tp
-    ranks. `parameters` counts those of the model, tied weights once.
+    ranks. `parameters` counts those of the model, tied weights once. `global_batch` is
+    the number of samples of a step where it is smaller than what the micro-batches hold.
 
     ```mlir
     #plan.training<sequence_length = 64, samples = 2, micro_batches = 4, vocabulary = 256, parameters = 16384, flops_per_micro_batch = 1000000, compute = f32>
     ```
   }];
   let parameters = (ins "int64_t":$sequence_length, "int64_t":$samples, "int64_t":$micro_batches, "int64_t":$vocabulary,
-                        "int64_t":$parameters, "int64_t":$flops_per_micro_batch, "::mlir::Type":$compute);
+                        "int64_t":$parameters, "int64_t":$flops_per_micro_batch, "::mlir::Type":$compute,
+                        DefaultValuedParameter<"int64_t", "0">:$global_batch);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

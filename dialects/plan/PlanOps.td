@@ -40,6 +40,7 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove,
     - C1: axis names are unique, sizes at least 1.
     - C2: there is one stage for each coordinate of "pp", in order.
     - C3: the body holds groups, channels and stages only.
+    - C4: a global batch is at most what the micro-batches of all dp ranks hold.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes,
                        Plan_TrainingAttr:$training, I64Attr:$seed, StrAttr:$options);

@@ -35,6 +35,10 @@ LogicalResult ProgramOp::verify() {
     if (size < 1) // C1
       return emitOpError() << "mesh axis '" << axis << "' has size " << size << ", expected at least 1";
   }
+  int64_t batch = getTraining().getGlobalBatch();
+  int64_t held = getTraining().getSamples() * getTraining().getMicroBatches() * sizeOf("dp");
+  if (batch < 0 || batch > held) // C4
+    return emitOpError() << "a step has " << batch << " samples, but its micro-batches hold " << held;
   int64_t next = 0;
   for (Operation &op : getBody().getOps()) {
     if (auto stage = dyn_cast<StageOp>(op)) {

@@ -34,9 +34,10 @@ namespace {
 /// Builds the program of a module.
 class ProgramLowering {
 public:
-  ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t channelDepth, StringRef options)
-      : module(module), parts(parts), seed(seed), depth(std::min(channelDepth, parts.microBatches())), options(options),
-        builder(module.getContext()) {}
+  ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t channelDepth, int64_t globalBatch,
+                  StringRef options)
+      : module(module), parts(parts), seed(seed), depth(std::min(channelDepth, parts.microBatches())),
+        globalBatch(globalBatch), options(options), builder(module.getContext()) {}
 
   /// The program, inserted at the end of the module; null after an error.
   planir::ProgramOp run();
@@ -54,7 +55,7 @@ private:
   ModuleOp module;
   ProgramParts &parts;
   uint64_t seed;
-  int64_t depth;
+  int64_t depth, globalBatch;
   StringRef options;
   OpBuilder builder;
   planir::ProgramOp program;
@@ -87,7 +88,8 @@ FailureOr<planir::TrainingAttr> ProgramLowering::trainingFacts() {
     }
   SmallVector<int64_t> global = globalShapeOf(tokens);
   return planir::TrainingAttr::get(builder.getContext(), global.size() > 1 ? global[1] : 1, tokens.getDimSize(0),
-                                   parts.microBatches(), vocabularyOf(parts), parameters, flopsPerMicroBatch, compute);
+                                   parts.microBatches(), vocabularyOf(parts), parameters, flopsPerMicroBatch, compute,
+                                   globalBatch);
 }
 
 void ProgramLowering::addChannels() {
@@ -247,9 +249,9 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
       return signalPassFailure();
     }
     FailureOr<ProgramParts> parts = findProgramParts(module);
-    if (failed(parts))
+    if (failed(parts) || failed(checkGlobalBatch(module, *parts)))
       return signalPassFailure();
-    ProgramLowering lowering(module, *parts, seed, channelDepth, optionsText);
+    ProgramLowering lowering(module, *parts, seed, channelDepth, globalBatch, optionsText);
     planir::ProgramOp program = lowering.run();
     if (!program)
       return signalPassFailure();
@@ -259,6 +261,17 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
     for (NamedAttribute attribute : llvm::to_vector(module->getDiscardableAttrs())) // decisions that are carried out
       module->removeDiscardableAttr(attribute.getName());
     count(lowering.getCounts());
+  }
+
+  LogicalResult checkGlobalBatch(ModuleOp module, ProgramParts &parts) {
+    ArrayRef<Type> inputs = parts.microBatch.getArgumentTypes();
+    auto tokens = inputs.empty() ? RankedTensorType() : dyn_cast<RankedTensorType>(inputs.front());
+    int64_t rows = tokens && tokens.getRank() > 0 ? tokens.getDimSize(0) : 0;
+    int64_t held = rows * parts.microBatches() * parts.mesh.sizeOf("dp");
+    if (globalBatch >= 0 && globalBatch <= held)
+      return success();
+    return module.emitError() << "option 'global-batch' is " << globalBatch.getValue()
+                              << ", but the micro-batches of a step hold " << held << " samples";
   }
 
   void count(const LoweringCounts &counts) {

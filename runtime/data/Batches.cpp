@@ -19,20 +19,24 @@ Batches::Batches(const TokenSource &source, BatchShape shape, uint64_t seed, std
     : source(source), shape(shape), samples(checkedSampleCount(source, shape.sequenceLength)), order(seed, samples),
       ignoreToken(ignoreToken) {}
 
-void Batches::copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift,
+void Batches::copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift, int32_t filler,
                        std::span<int32_t> rows) const {
-  int64_t length = shape.sequenceLength;
-  int64_t draw = firstDraw + firstSample(dpIndex, microBatch);
-  for (int64_t row = 0; row < shape.microBatchSamples; ++row)
-    source.read(order.sampleOf(draw + row) * length + shift, rows.subspan(row * length, length));
+  int64_t length = shape.sequenceLength, first = firstSample(dpIndex, microBatch);
+  for (int64_t row = 0; row < shape.microBatchSamples; ++row) {
+    std::span<int32_t> to = rows.subspan(row * length, length);
+    if (first + row < shape.samplesPerStep())
+      source.read(order.sampleOf(firstDraw + first + row) * length + shift, to);
+    else
+      std::fill(to.begin(), to.end(), filler);
+  }
 }
 
 void Batches::fillTokens(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> tokens) const {
-  copyRows(firstDraw, dpIndex, microBatch, 0, tokens);
+  copyRows(firstDraw, dpIndex, microBatch, 0, /*filler=*/0, tokens);
 }
 
 void Batches::fillLabels(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, std::span<int32_t> labels) const {
-  copyRows(firstDraw, dpIndex, microBatch, 1, labels);
+  copyRows(firstDraw, dpIndex, microBatch, 1, ignoredLabel, labels);
   if (ignoreToken)
     std::replace(labels.begin(), labels.end(), *ignoreToken, ignoredLabel);
 }

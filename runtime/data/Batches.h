@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A step of B = dp * microBatches * microBatchSamples samples uses draws
+// A step of B samples, at most dp * microBatches * microBatchSamples, uses draws
 // firstDraw .. firstDraw + B - 1 of the sample order. Draw firstDraw + g goes to
 //
 //   g = (dpIndex * microBatches + microBatch) * microBatchSamples + row
 //
-// so the samples of a step are the same set for every split of B.
+// so the samples of a step are the same set for every split of B. Rows from B on are
+// filled up with zeros whose labels are all ignored.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_DATA_BATCHES_H
@@ -29,8 +30,11 @@ struct BatchShape {
   int64_t microBatchSamples = 0;
   int64_t microBatches = 0; // per data-parallel rank
   int64_t dataParallel = 1;
+  int64_t globalBatch = 0; // samples of a step, where they are fewer than fit
 
-  int64_t samplesPerStep() const { return microBatchSamples * microBatches * dataParallel; }
+  int64_t samplesPerStep() const {
+    return globalBatch > 0 ? globalBatch : microBatchSamples * microBatches * dataParallel;
+  }
   int64_t tokensPerStep() const { return samplesPerStep() * sequenceLength; }
 };
 
@@ -58,7 +62,8 @@ public:
   }
 
 private:
-  void copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift, std::span<int32_t> rows) const;
+  void copyRows(int64_t firstDraw, int64_t dpIndex, int64_t microBatch, int64_t shift, int32_t filler,
+                std::span<int32_t> rows) const;
 
   const TokenSource &source;
   BatchShape shape;

@@ -39,6 +39,19 @@ static void checkAxes(const plan::Mesh &mesh, PlanProblems &problems) {
   }
 }
 
+static void checkGlobalBatch(const plan::Plan &plan, PlanProblems &problems) {
+  const plan::TrainingShape &training = plan.training();
+  int64_t held = training.micro_batch_samples(), batch = training.global_batch();
+  for (const plan::MeshAxis &axis : plan.mesh().axes())
+    if (axis.name() == "dp" && __builtin_mul_overflow(held, axis.size(), &held))
+      return problems.add("the samples of a step overflow");
+  if (__builtin_mul_overflow(held, training.micro_batches(), &held))
+    return problems.add("the samples of a step overflow");
+  if (batch < 0 || batch > held)
+    problems.add("training shape: global_batch is " + std::to_string(batch) +
+                 ", but the micro-batches of a step hold " + std::to_string(held) + " samples");
+}
+
 static void checkTraining(const plan::TrainingShape &training, PlanProblems &problems) {
   auto positive = [&](const char *what, int64_t value) {
     if (value < 1)
@@ -56,6 +69,8 @@ void tgpt::runtime::checkMesh(const plan::Plan &plan, PlanProblems &problems) {
                  std::to_string(planFormatVersion));
   checkAxes(plan.mesh(), problems);
   checkTraining(plan.training(), problems);
+  if (!problems.any())
+    checkGlobalBatch(plan, problems);
   if (problems.any())
     return;
   int64_t stages = RankGrid(plan.mesh()).stages();

@@ -35,10 +35,12 @@ static std::string count(int64_t n, const std::string &noun) {
 static std::string describeBatch(const plan::Plan &plan) {
   const plan::TrainingShape &shape = plan.training();
   int64_t dp = RankGrid(plan.mesh()).axisSize("dp");
-  int64_t samples = dp * shape.micro_batches() * shape.micro_batch_samples();
+  int64_t held = dp * shape.micro_batches() * shape.micro_batch_samples();
+  int64_t samples = shape.global_batch() > 0 ? shape.global_batch() : held;
   return count(samples, "sample") + " of " + std::to_string(shape.sequence_length()) + " tokens a step (" +
          std::to_string(dp) + " dp x " + std::to_string(shape.micro_batches()) + " micro-batches x " +
-         std::to_string(shape.micro_batch_samples()) + ")";
+         std::to_string(shape.micro_batch_samples()) +
+         (samples < held ? ", " + std::to_string(held - samples) + " filled up" : "") + ")";
 }
 
 std::string tgpt::runtime::describePlan(const plan::Plan &plan) {

@@ -70,7 +70,8 @@ static BatchShape batchShapeOf(const plan::Plan &plan) {
   return {.sequenceLength = shape.sequence_length(),
           .microBatchSamples = shape.micro_batch_samples(),
           .microBatches = shape.micro_batches(),
-          .dataParallel = RankGrid(plan.mesh()).axisSize("dp")};
+          .dataParallel = RankGrid(plan.mesh()).axisSize("dp"),
+          .globalBatch = shape.global_batch()};
 }
 
 static std::unique_ptr<TokenSource> openSource(const TrainingOptions &options, const plan::TrainingShape &shape) {

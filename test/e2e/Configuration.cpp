@@ -39,6 +39,8 @@ std::string Configuration::text() const {
     text += " --recompute=" + options.recompute;
   if (options.zero > 0)
     text += number(" --zero=", options.zero) + number(" --zero-bucket-mib=", options.zeroBucketMib);
+  if (options.globalBatch)
+    text += number(" --global-batch=", options.globalBatch);
   return text + number(" --micro-batches=", options.microBatches) +
          number(" --micro-batch-samples=", options.microBatchSamples);
 }
@@ -70,7 +72,7 @@ Configuration ConfigurationDraw::model() {
   // takes 1 / epsilon: with 1e-8 the noise alone would reach the tolerance.
   options.epsilon = 1e-4;
   options.maxGradNorm = oneOf({0.0, 0.1, 1.0, 100.0}); // none, always, sometimes and never in effect
-  options.microBatchSamples = oneOf<int64_t>({1, 2, 4, 6, 8, 12, 12, 24, 36});
+  options.microBatchSamples = oneOf<int64_t>({1, 2, 4, 6, 7, 8, 11, 12, 12, 24, 36});
   drawn.ignored = oneOf({IgnoredLabels::None, IgnoredLabels::Uneven, IgnoredLabels::Uneven, IgnoredLabels::Halves,
                          IgnoredLabels::AllButOne});
   return drawn;
@@ -112,9 +114,12 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
         oneOf({LossScaling::Mode::None, LossScaling::Mode::None, LossScaling::Mode::Fixed, LossScaling::Mode::Dynamic});
     options.lossScaling.initial = oneOf({0.3, 7.0, 1024.0, 1e5});
     options.lossScaling.growthInterval = oneOf({1, 2000});
-    if (samples % (options.dp * options.microBatches) != 0 || drawn.ranks() > mostRanks || !isServed(drawn))
+    int64_t parts = options.dp * options.microBatches;
+    options.microBatchSamples = (samples - 1) / parts + 1;
+    bool leavesNoneEmpty = samples > (parts - options.dp) * options.microBatchSamples;
+    if (!leavesNoneEmpty || (samples % parts != 0 && coin()) || drawn.ranks() > mostRanks || !isServed(drawn))
       continue;
-    options.microBatchSamples = samples / options.dp / options.microBatches;
+    options.globalBatch = samples % parts != 0 ? samples : 0;
     if (options.pp > 1 && coin())
       options.stages = stages(model.model.layers, options.pp);
     return drawn;

@@ -29,7 +29,9 @@ struct Configuration {
   CompileOptions options;
   runtime::IgnoredLabels ignored = runtime::IgnoredLabels::None;
 
-  int64_t globalSamples() const { return options.dp * options.microBatches * options.microBatchSamples; }
+  int64_t globalSamples() const {
+    return options.globalBatch ? options.globalBatch : options.dp * options.microBatches * options.microBatchSamples;
+  }
   int64_t ranks() const { return options.dp * options.pp * options.tp; }
   /// All of it in a line, flags as tgpt-opt takes them.
   std::string text() const;

@@ -187,6 +187,40 @@ INSTANTIATE_TEST_SUITE_P(QkNorm, EquivalenceTest,
 INSTANTIATE_TEST_SUITE_P(FewKvHeads, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withFewKvHeads), testing::ValuesIn(wideGrids())), nameOf);
 
+namespace {
+/// A global batch that a grid cannot deal out evenly.
+struct UnevenBatch {
+  int samples, tp, pp, dp, microBatchSamples;
+  std::string text() const {
+    return std::to_string(samples) + "_on_tp" + std::to_string(tp) + "pp" + std::to_string(pp) + "dp" +
+           std::to_string(dp) + "b" + std::to_string(microBatchSamples);
+  }
+};
+class UnevenBatchTest : public testing::TestWithParam<UnevenBatch> {};
+} // namespace
+
+// The loss is a mean over the tokens that are there, and masks are those of the samples' numbers.
+TEST_P(UnevenBatchTest, EqualsOneRank) {
+  const UnevenBatch &uneven = GetParam();
+  std::string batch = "--global-batch=" + std::to_string(uneven.samples) + " --micro-batch-samples=";
+  std::string grid = " --tp=" + std::to_string(uneven.tp) + " --pp=" + std::to_string(uneven.pp) +
+                     " --dp=" + std::to_string(uneven.dp) + (uneven.tp > 1 ? " --sp" : "");
+  for (const Model &model : {plain[0], withDropout[1]}) {
+    std::vector<Snapshot> one = trainModel(model, batch + std::to_string(uneven.samples));
+    std::vector<Snapshot> many = trainModel(model, batch + std::to_string(uneven.microBatchSamples) + grid);
+    for (const Difference &difference : compare(many, one, settings.learningRate))
+      EXPECT_LE(difference.error, tolerance) << model.name << " " << difference.text();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Grids, UnevenBatchTest,
+                         testing::Values(UnevenBatch{5, 1, 1, 2, 1}, UnevenBatch{5, 1, 1, 3, 2},
+                                         UnevenBatch{5, 2, 2, 4, 1}, UnevenBatch{7, 2, 1, 2, 2},
+                                         UnevenBatch{7, 1, 2, 3, 1}, UnevenBatch{7, 1, 1, 4, 3},
+                                         UnevenBatch{10, 1, 4, 2, 3}, UnevenBatch{10, 2, 2, 3, 2},
+                                         UnevenBatch{10, 2, 1, 4, 1}),
+                         [](const auto &info) { return "samples" + info.param.text(); });
+
 // Dropout does something, with probability 0 nothing, and the same each time.
 TEST(Dropout, ChangesTheLoss) {
   auto loss = [](const char *importFlags, const char *flags) {

@@ -106,6 +106,7 @@ private:
     add("zero and recompute", options.zero > 0 && options.dp > 1 && options.recompute != "none");
     add("fixed loss scale", options.lossScaling.mode == LossScaling::Mode::Fixed);
     add("dynamic loss scale", options.lossScaling.mode == LossScaling::Mode::Dynamic);
+    add("uneven batch", options.globalBatch > 0);
     add("ignored labels", configuration.ignored != IgnoredLabels::None);
   }
 

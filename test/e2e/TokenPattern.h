@@ -23,7 +23,7 @@ enum class IgnoredLabels {
 };
 
 /// Feeds a fixed pattern of tokens: sample g of a step is the same whatever the
-/// grid.
+/// grid. What fills the last micro-batches up has tokens too, but no labels.
 class TokenPattern : public StepInputs {
 public:
   TokenPattern(const plan::Plan &plan, double learningRate, IgnoredLabels ignored = IgnoredLabels::Uneven)
@@ -62,6 +62,8 @@ private:
   }
   int32_t label(int64_t sample, int64_t i) const { return isIgnored(sample, i) ? -100 : token(sample, i + 1); }
   bool isIgnored(int64_t sample, int64_t i) const {
+    if (shape.global_batch() > 0 && sample >= shape.global_batch())
+      return true; // fills a micro-batch up
     switch (ignored) {
     case IgnoredLabels::Uneven: return sample % 7 == 6 || (sample % 5 == 4 && i % 3 == 0);
     case IgnoredLabels::Halves: return i < shape.sequence_length() / 2;

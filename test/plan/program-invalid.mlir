@@ -131,3 +131,12 @@ plan.program @channel_c2_depth mesh (pp = 2) training <sequence_length = 8, samp
   plan.stage 1 {
   }
 }
+
+// -----
+
+// C4: the samples of a step fit.
+// expected-error @below {{a step has 9 samples, but its micro-batches hold 8}}
+plan.program @program_c4_batch mesh (dp = 2, pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32, global_batch = 9> seed 0 options "" {
+  plan.stage 0 {
+  }
+}

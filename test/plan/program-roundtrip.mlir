@@ -76,3 +76,10 @@ plan.program @two_stages mesh (dp = 2, pp = 2, tp = 1) training <sequence_length
     plan.schedule ["forward" 0 in 0, "forward" 1 in 0, "forward" 2 in 0, "update"]
   }
 }
+
+// Seven samples a step, where eight would fit.
+// CHECK: plan.program @uneven {{.*}} training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 1024, compute = f32, global_batch = 7> seed 0
+plan.program @uneven mesh (dp = 2, pp = 1, tp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 1024, compute = f32, global_batch = 7> seed 0 options "" {
+  plan.stage 0 {
+  }
+}

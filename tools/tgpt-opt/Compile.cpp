@@ -35,6 +35,28 @@ static LogicalResult fail(const llvm::Twine &message) {
   return failure();
 }
 
+/// The samples of a step fit the micro-batches and leave none of them empty.
+static LogicalResult checkGlobalBatch(const CompileRequest &request) {
+  const CompileOptions &options = request.options;
+  if (!request.givesGlobalBatch)
+    return success();
+  int64_t batch = options.globalBatch, row = options.dp * options.microBatchSamples, held = row * options.microBatches;
+  if (batch < 1 || batch > (1 << 30))
+    return fail("--global-batch is " + llvm::Twine(batch) + ", expected 1 to 1073741824");
+  int64_t needed = (batch - 1) / row + 1;
+  if (needed == options.microBatches)
+    return success();
+  std::string grid = "--dp=" + std::to_string(options.dp) +
+                     " x --micro-batches=" + std::to_string(options.microBatches) +
+                     " x --micro-batch-samples=" + std::to_string(options.microBatchSamples);
+  std::string wrong = batch > held ? " hold " + std::to_string(held) + " samples"
+                                   : " would leave " + std::to_string(options.microBatches - needed) +
+                                         " micro-batches without a sample";
+  return fail("--global-batch is " + llvm::Twine(batch) + ", but " + grid + wrong +
+              "; the nearest legal choices are --micro-batches=" + llvm::Twine(needed) +
+              " and --global-batch=" + llvm::Twine(batch > held ? held : held - row + 1));
+}
+
 static LogicalResult checkLossScale(const CompileRequest &request) {
   const CompileOptions &options = request.options;
   bool isRead = options.lossScaling.mode != LossScaling::Mode::ByDtype;
@@ -74,7 +96,7 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
   if (output.ends_with(".bin") && request.lastPhase != "plan")
     return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output +
                 "' is a compiled plan; use .mlir or .mlirbc");
-  return checkLossScale(request);
+  return success(succeeded(checkGlobalBatch(request)) && succeeded(checkLossScale(request)));
 }
 
 /// Runs the phases' passes on the module.

@@ -38,6 +38,10 @@ struct Flags {
   cl::opt<int64_t> microBatchSamples{"micro-batch-samples",
                                      cl::desc("Samples of a micro-batch, for each dp rank (default 1)"),
                                      cl::value_desc("samples"), cl::init(1), cl::cat(category)};
+  cl::opt<int64_t> globalBatch{"global-batch",
+                               cl::desc("Samples of a step; they need not fill the last micro-batches. Sets "
+                                        "--micro-batches unless that is given (default: as many as these hold)"),
+                               cl::value_desc("samples"), cl::init(0), cl::cat(category)};
   cl::opt<std::string> dtype{"dtype",
                              cl::desc("Compute dtype: f64, f32 (default), bf16 or f16 (with f32 master weights)"),
                              cl::value_desc("dtype"), cl::init("f32"), cl::cat(category)};
@@ -113,9 +117,10 @@ std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->microBatches,
-            flags->microBatchSamples, flags->dtype, flags->recompute, flags->maxGradNorm, flags->beta1, flags->beta2,
-            flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
-            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
+            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->maxGradNorm,
+            flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial,
+            flags->lossScaleGrowth, flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing,
+            flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -159,6 +164,11 @@ CompileRequest tgpt::readCompileFlags() {
   options.zeroBucketMib = flags->zeroBucketMib;
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
+  options.globalBatch = flags->globalBatch;
+  request.givesGlobalBatch = flags->globalBatch.getNumOccurrences() > 0;
+  int64_t row = options.dp > 0 && options.microBatchSamples > 0 ? options.dp * options.microBatchSamples : 0;
+  if (request.givesGlobalBatch && flags->microBatches.getNumOccurrences() == 0 && row > 0 && options.globalBatch > 0)
+    options.microBatches = (options.globalBatch - 1) / row + 1;
   options.dtype = flags->dtype;
   options.recompute = flags->recompute;
   options.stages.assign(flags->stages.begin(), flags->stages.end());

@@ -82,6 +82,38 @@ TEST(Batches, FirstSamplesNumberTheSamplesOfAStep) {
       EXPECT_EQ(batches.firstSample(dp, micro), next);
 }
 
+// 5, 7 or 10 samples, dealt to whatever holds them: the same samples, and the rest counts nowhere.
+TEST(Batches, AnUnevenBatchIsFilledUp) {
+  CountingTokens source(1000);
+  for (int64_t batch : {5, 7, 10})
+    for (int64_t dp : {1, 2, 3, 4})
+      for (int64_t rows : {1, 2, 3}) {
+        int64_t micro = (batch - 1) / (dp * rows) + 1;
+        Batches whole(source, {.sequenceLength = 4, .microBatchSamples = batch, .microBatches = 1}, 9);
+        Batches split(source,
+                      {.sequenceLength = 4,
+                       .microBatchSamples = rows,
+                       .microBatches = micro,
+                       .dataParallel = dp,
+                       .globalBatch = batch},
+                      9);
+        EXPECT_EQ(split.getShape().samplesPerStep(), batch);
+        EXPECT_EQ(split.getShape().tokensPerStep(), 4 * batch);
+        std::vector<int32_t> found = samplesOfStep(split, 33);
+        std::vector<int32_t> rest(found.begin() + batch, found.end());
+        found.resize(batch);
+        EXPECT_EQ(found, samplesOfStep(whole, 33));
+        EXPECT_EQ(rest, std::vector<int32_t>(dp * micro * rows - batch, 0));
+        std::vector<int32_t> labels(4 * rows);
+        split.fillLabels(33, dp - 1, micro - 1, labels);
+        for (int64_t row = 0; row < rows; ++row) {
+          bool isFilled = split.firstSample(dp - 1, micro - 1) + row >= batch;
+          for (int64_t i = 0; i < 4; ++i)
+            EXPECT_EQ(labels[4 * row + i] == Batches::ignoredLabel, isFilled);
+        }
+      }
+}
+
 TEST(Batches, AnEpochVisitsEachSampleOnce) {
   CountingTokens source(4 * 30 + 1);
   Batches batches(source, {.sequenceLength = 4, .microBatchSamples = 3, .microBatches = 2}, 1);

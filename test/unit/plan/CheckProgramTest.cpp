@@ -142,6 +142,9 @@ TEST(CheckPlan, Schedule) {
                 [](plan::Plan &p) { entry(p, 0, 2).set_micro_batch(0); });
   expectProblem("the step has 3 micro-batches", [](plan::Plan &p) { entry(p, 0, 2).set_micro_batch(3); });
   expectProblem("the stage has 2 activation slots", [](plan::Plan &p) { entry(p, 0, 2).set_slot(2); });
+  expectProblem("global_batch is 7, but the micro-batches of a step hold",
+                [](plan::Plan &p) { p.mutable_training()->set_global_batch(7); });
+  expectProblem("global_batch is -1", [](plan::Plan &p) { p.mutable_training()->set_global_batch(-1); });
   expectProblem("segment 'forward' is scheduled 3 times per step, expected 4",
                 [](plan::Plan &p) { p.mutable_training()->set_micro_batches(4); });
   expectProblem("is a BEGIN segment, but entry 0 before it is not",
