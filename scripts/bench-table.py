@@ -35,7 +35,7 @@ def part_milliseconds(log):
 
 
 def train(binaries, work, dtype, threads, steps):
-    """One run of pretrain-tiny; a row of the table."""
+    """One run of pretrain-tiny; a row of the table. `dtype` is the plan's name."""
     name = work / f"{dtype}-{threads}"
     command = [binaries / "tgpt-run", work / f"{dtype}.bin", "--synthetic=1", f"--steps={steps}", "--profile"]
     command += [f"--threads={threads}", f"--metrics={name}.jsonl", f"--log-every={steps}"]
@@ -70,7 +70,7 @@ def print_table(header, rows):
 def print_training(runs):
     base = runs[0]["speed"]
     print_table(
-        ["dtype", "threads", "tokens/s", "x f32, 1 thread", "of GEMM peak", "by CPU time", "arena MiB", "peak RSS MiB"],
+        ["plan", "threads", "tokens/s", "x f32, 1 thread", "of GEMM peak", "by CPU time", "arena MiB", "peak RSS MiB"],
         [
             [
                 run["dtype"],
@@ -102,10 +102,11 @@ def main():
     model, plan = work / "llama3-405b.mlir", work / "llama3-405b.bin"
     compiles = [measured([*compiler, *LARGE, model, "-o", plan], work / "log") for _ in range(3)]
     runs = []
-    for dtype in ["f32", "bf16"]:
-        plan_of_dtype = ["--micro-batch-samples=4", work / "pretrain-tiny.mlir", "-o", work / f"{dtype}.bin"]
-        measured([*compiler, f"--dtype={dtype}", *plan_of_dtype], work / "log")
-        runs += [train(binaries, work, dtype, threads, steps) for threads in [1, 2]]
+    plans = {"f32": ["--dtype=f32"], "bf16": ["--dtype=bf16"], "f32 canonical": ["--dtype=f32", "--reduction=canonical"]}
+    for name, flags in plans.items():
+        plan_of_name = ["--micro-batch-samples=4", work / "pretrain-tiny.mlir", "-o", work / f"{name}.bin"]
+        measured([*compiler, *flags, *plan_of_name], work / "log")
+        runs += [train(binaries, work, name, threads, steps) for threads in [1, 2]]
 
     print("Training pretrain-tiny (19.4M parameters), 4 x 512 tokens a step, 1 rank:\n")
     print_training(runs)

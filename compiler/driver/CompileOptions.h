@@ -40,6 +40,8 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< compute dtype: f64, f32, bf16 or f16
   std::string recompute = "none"; ///< none, selective or full
   std::vector<int64_t> stages;    ///< layers a stage; empty: as even as possible
+  std::string reduction = "fast"; ///< canonical: every grid gives the bits of one rank
+  int64_t reductionChunks = 8;    ///< chunks of a canonically reduced dim: the largest tp
   double maxGradNorm = 1.0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
   LossScaling lossScaling;

@@ -42,20 +42,35 @@ static std::string scaleLoss(const CompileOptions &options) {
   }
 }
 
+static bool isCanonical(const CompileOptions &options) {
+  return options.reduction == "canonical";
+}
+
+static std::string canonicalReduction(const CompileOptions &options) {
+  if (!isCanonical(options))
+    return "";
+  return ",tgpt-canonical-reduction{chunks=" + std::to_string(options.reductionChunks) +
+         " dp=" + std::to_string(options.dp) + " tp=" + std::to_string(options.tp) +
+         " micro-batches=" + std::to_string(options.microBatches) + "}";
+}
+
 static std::string trainingPipeline(const CompileOptions &options) {
   return "tgpt-differentiate,tgpt-choose-recompute{mode=" + options.recompute +
          "},tgpt-recompute,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) +
          " beta1=" + exact(options.beta1) + " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) +
-         " weight-decay=" + exact(options.weightDecay) + "}" + scaleLoss(options);
+         " weight-decay=" + exact(options.weightDecay) + "}" + scaleLoss(options) + canonicalReduction(options);
 }
 
 static std::string shardingPipeline(const CompileOptions &options) {
   std::string pipeline = "tgpt-shard{dp=" + std::to_string(options.dp) + " pp=" + std::to_string(options.pp) +
                          " tp=" + std::to_string(options.tp) +
                          " sequence-parallel=" + (options.sequenceParallel && options.tp > 1 ? "true" : "false") + "}";
-  if (options.tp > 1)
+  if (options.tp > 1 || isCanonical(options))
     pipeline = "tgpt-split-loss," + pipeline;
-  return pipeline + ",dist-propagate,canonicalize";
+  pipeline += ",dist-propagate,canonicalize";
+  if (isCanonical(options))
+    pipeline += ",dist-chunk-reductions{chunks=" + std::to_string(options.reductionChunks) + "}";
+  return pipeline;
 }
 
 static std::string chooseStages(const CompileOptions &options) {

@@ -277,7 +277,7 @@ void StageEmitter::emitCollective(planir::CollectiveOp op, plan::Instruction &in
     instruction.set_opcode("max");
   else if (op.getKind() == planir::CollectiveKind::AllReduceSum ||
            op.getKind() == planir::CollectiveKind::ReduceScatter)
-    instruction.set_opcode("sum");
+    instruction.set_opcode(op.getTree() ? "tree_sum" : "sum");
   instruction.add_inputs(buffers.lookup(op.getInput()));
   instruction.add_outputs(buffers.lookup(op.getOutput()));
   instruction.set_group(indices.groups.lookup(op.getGroup()));

@@ -14,6 +14,7 @@
 #include "runtime/plan/BufferExtent.h"
 #include <algorithm>
 #include <set>
+#include <string>
 
 using namespace tgpt;
 
@@ -41,6 +42,7 @@ static StateLedger ledgerOf(const plan::StageProgram &stage) {
   StateLedger ledger;
   int64_t master = 0, moment1 = 0, moment2 = 0;
   std::set<uint32_t> seen; // flat variables share a buffer
+  std::set<std::string> hasGradient;
   for (const plan::Variable &variable : stage.variables()) {
     const plan::Buffer &buffer = stage.buffers(static_cast<int>(variable.buffer()));
     int64_t bytes = runtime::elementBytes(buffer.dtype());
@@ -55,7 +57,10 @@ static StateLedger ledgerOf(const plan::StageProgram &stage) {
       break;
     case plan::Variable::GRADIENT:
       ledger.gradientBytes = bytes;
-      ledger.gradients += elements;
+      if (hasGradient.insert(variable.parameter()).second)
+        ledger.gradients += elements;
+      else
+        ledger.canonicalBytes += elements * bytes;
       break;
     case plan::Variable::MASTER: master = bytes; break;
     case plan::Variable::MOMENT1:

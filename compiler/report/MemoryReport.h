@@ -31,6 +31,9 @@ struct CategoryMemory {
 struct StateLedger {
   int64_t parameters = 0, gradients = 0, optimizer = 0;              ///< elements held by the rank
   int64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0; ///< per element
+  /// Of further gradient sums that --reduction=canonical keeps: sums of micro-batches that
+  /// wait for others, and the uses of a tied weight apart.
+  int64_t canonicalBytes = 0;
 
   bool operator==(const StateLedger &) const = default;
   int64_t bytes() const { return parameters * parameterBytes + gradients * gradientBytes + optimizer * optimizerBytes; }

@@ -37,9 +37,11 @@ static std::string ledgerText(const StageMemoryReport &first, const StageMemoryR
   std::string stages = first.stage == last.stage
                            ? "stage " + std::to_string(first.stage)
                            : "stages " + std::to_string(first.stage) + "-" + std::to_string(last.stage);
+  std::string canonical =
+      ledger.canonicalBytes > 0 ? std::to_string(ledger.canonicalBytes) + " B of canonical reduction's sums, " : "";
   return "  " + stages + ": " + formulaText(ledger) + " is " + bytesText(ledger.bytes()) + ", planned " +
          bytesText(first.stateBytes()) + " (" + std::to_string(first.stateBytes() - ledger.bytes()) +
-         " B more: metrics and alignment)\n";
+         " B more: " + canonical + "metrics and alignment)\n";
 }
 
 /// One line for each run of stages with equal ledgers.
@@ -111,7 +113,8 @@ std::string tgpt::memoryReportJson(const MemoryReport &report) {
             ", \"arena_bytes\": " + std::to_string(stage.arenaBytes) +
             ", \"live_bytes\": " + std::to_string(stage.liveBytes()) +
             ", \"held_parameters\": " + std::to_string(stage.ledger.parameters) +
-            ", \"ledger_state_bytes\": " + std::to_string(stage.ledger.bytes()) + "}";
+            ", \"ledger_state_bytes\": " + std::to_string(stage.ledger.bytes()) +
+            ", \"canonical_reduction_bytes\": " + std::to_string(stage.ledger.canonicalBytes) + "}";
   }
   return text + "\n]}\n";
 }

@@ -170,9 +170,18 @@ static LogicalResult verifyStages(AllReduceOp op, ArrayRef<StringRef> axes) { //
   return success();
 }
 
+// Two axes would be added one inside of the other, in an order that another grid does not have.
+static LogicalResult verifyTree(Operation *op, bool isTree, ReductionKind reduction, ArrayRef<StringRef> axes) {
+  if (!isTree || (reduction == ReductionKind::Sum && axes.size() == 1))
+    return success();
+  return op->emitOpError() << "adds in a tree but "
+                           << (axes.size() == 1 ? "combines by max" : "over more than one axis: " + quoted(axes));
+}
+
 LogicalResult AllReduceOp::verify() {
   Axes axes = axesIn(getAxes());
-  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyStages(*this, axes)))
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyStages(*this, axes)) ||
+      failed(verifyTree(*this, getTree(), getReduction(), axes))) // C4
     return failure();
   LayoutAttr input = layoutOf(getInput());
   if (failed(verifyPartial(*this, input, axes, getReduction()))) // C1
@@ -202,7 +211,8 @@ LogicalResult AllGatherOp::verify() {
 
 LogicalResult ReduceScatterOp::verify() {
   Axes axes = axesIn(getAxes());
-  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyDim(*this, "dim", getDim())))
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyDim(*this, "dim", getDim())) ||
+      failed(verifyTree(*this, getTree(), ReductionKind::Sum, axes))) // C3
     return failure();
   LayoutAttr input = layoutOf(getInput());
   if (failed(verifyPartial(*this, input, axes, ReductionKind::Sum))) // C1

@@ -87,6 +87,8 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
   let description = [{
     With `stages`, only these pipeline stages take part and "pp" is among the axes:
     the gradient of a weight tied across stages, or a scalar that every stage needs.
+    With `tree` the addends are added in a tree (runtime/kernels/api/SumTree.h), which
+    ranks that hold chunks of one sum continue as one rank would have.
 
     ```mlir
     %1 = dist.all_reduce sum %0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>> to tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>>
@@ -98,10 +100,11 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
     - C1: the input is partial over exactly these axes among others; the result no longer is.
     - C2: shapes and element types are equal.
     - C3: `stages` are unique, in range, and come with axis "pp".
+    - C4: only a sum is a `tree`, over one axis, so that no axis is added before another.
   }];
   let arguments = (ins Dist_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
-                       StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$stages);
-  let assemblyFormat = "`` $reduction $input `over` $axes (`stages` $stages^)? attr-dict `:` type($input) `to` type($output)";
+                       StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$stages, UnitAttr:$tree);
+  let assemblyFormat = "`` $reduction $input `over` $axes (`stages` $stages^)? (`tree` $tree^)? attr-dict `:` type($input) `to` type($output)";
 }
 
 def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", [Pure]> {
@@ -122,7 +125,7 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", [Pure]> {
 def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", [Pure]> {
   let summary = "combine the addends held along mesh axes; everyone keeps one piece of a dim";
   let description = [{
-    Equal to `all_reduce` then `slice`.
+    Equal to `all_reduce` then `slice`, `tree` included.
 
     ```mlir
     %1 = dist.reduce_scatter %0 dim 0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>> to tensor<2x8xf32, #dist.layout<[tp, -], of = [4, 8]>>
@@ -131,9 +134,11 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", [Pure]> {
     Constraints:
     - C1: the input is partial (sum) over the axes; the result's `dim` is sharded over them, innermost.
     - C2: the result's `dim` is the input's divided by the product of the axes' sizes; other dims are equal.
+    - C3: a `tree` is over one axis.
   }];
-  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, StrArrayAttr:$axes);
-  let assemblyFormat = "$input `dim` custom<Count>($dim) `over` $axes attr-dict `:` type($input) `to` type($output)";
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, StrArrayAttr:$axes, UnitAttr:$tree);
+  let assemblyFormat = [{$input `dim` custom<Count>($dim) `over` $axes (`tree` $tree^)? attr-dict
+    `:` type($input) `to` type($output)}];
 }
 
 def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", [Pure]> {

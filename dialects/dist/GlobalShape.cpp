@@ -14,3 +14,11 @@ SmallVector<int64_t> tgpt::globalShapeOf(RankedTensorType type) {
   LayoutAttr layout = layoutOf(type);
   return llvm::to_vector(layout && layout.isLocal() ? layout.getGlobal().asArrayRef() : type.getShape());
 }
+
+std::optional<unsigned> tgpt::shardedDimOf(RankedTensorType type) {
+  LayoutAttr layout = layoutOf(type);
+  for (int64_t dim = 0; layout && dim < layout.getRank(); ++dim)
+    if (!layout.axesOf(dim).empty())
+      return static_cast<unsigned>(dim);
+  return std::nullopt;
+}

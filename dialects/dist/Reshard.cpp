@@ -85,7 +85,7 @@ ReshardOp reducedForOneUser(OpOperand &operand) {
 /// True for a sum of equal-typed values (the op says it is linear in all of them together).
 bool isSumOfEqualTypes(Operation *op) {
   auto sharded = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!sharded || op->getNumResults() != 1 || op->getNumOperands() < 2)
+  if (!sharded || op->getNumResults() != 1 || op->getNumOperands() < 2 || addsCanonically(op))
     return false;
   if (op->hasAttr("operandSegmentSizes") || op->getNumRegions() != 0)
     return false;

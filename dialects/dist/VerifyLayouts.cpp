@@ -17,7 +17,8 @@
 //       them in turn, the outermost first
 //   L6  operands are partial only where the op is linear in all of them together,
 //       and then all over the same axes; or where it is linear in that operand, over
-//       axes that neither shard a factor nor make another operand partial
+//       axes that neither shard a factor nor make another operand partial. Where the
+//       order of additions is canonical no operand is partial
 //   L7  a result is partial over exactly the axes of the operands' factors that it
 //       lacks, and those its operands are partial over
 //
@@ -72,6 +73,10 @@ public:
       : op(op), rule(cast<ShardingRuleOpInterface>(op).getShardingRule()), mesh(meshOf(op)) {}
 
   LogicalResult run() {
+    if (addsCanonically(op)) {
+      rule.linearity = ShardingRule::Linearity::None;
+      rule.linearOperands.clear();
+    }
     if (failed(collect("operand", op->getOperands(), rule.operands, operands)) ||
         failed(collect("result", op->getResults(), rule.results, results)))
       return failure();

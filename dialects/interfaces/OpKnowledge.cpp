@@ -35,6 +35,12 @@ NamedAttrList tgpt::scalarAttributes(Operation *op) {
   return scalars;
 }
 
+bool tgpt::addsCanonically(Operation *op) {
+  while (Operation *parent = op->getParentOp())
+    op = parent;
+  return op->hasAttr(reductionAttributeName);
+}
+
 Type tgpt::accumulationType(Type elementType) {
   return elementType.isF64() ? elementType : Type(Float32Type::get(elementType.getContext()));
 }

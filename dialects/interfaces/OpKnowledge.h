@@ -45,13 +45,36 @@ struct ShardOffset {
   std::vector<std::string> axes = {}; ///< only these of the axes that shard the dim; empty: all
 };
 
+/// The dim of an operand that an op's sum runs over, and how it is cut into chunks.
+struct ChunkedDim {
+  enum class Cut {
+    IntoChunks,  ///< into as many as are asked for, or the most below that divide it
+    EachElement, ///< every element (a sample) is a chunk
+    Whole        ///< one chunk: no grid shards what is summed
+  };
+  unsigned operand, dim;
+  Cut cut = Cut::IntoChunks;
+  int64_t unitElements = 1; ///< elements that must stay together (of a head)
+};
+
 /// Checks the layouts in the types of `op` against its sharding rule
 /// (dialects/dist/VerifyLayouts.cpp). Types without layout pass.
 llvm::LogicalResult verifyLayouts(mlir::Operation *op);
 
+/// Discardable attribute on a module whose program must give the same bits on every
+/// grid: "canonical".
+inline constexpr llvm::StringLiteral reductionAttributeName = "tgpt.reduction";
+/// True inside such a module. There no op takes a partial sum, however linear it is:
+/// (a + b) over the ranks is not (a over the ranks) + (b over the ranks) to the last bit.
+bool addsCanonically(mlir::Operation *op);
+
 /// The shape of the whole tensor of which `type` is a shard: the one its layout
 /// claims, or its own (dialects/dist/GlobalShape.cpp).
 llvm::SmallVector<int64_t> globalShapeOf(mlir::RankedTensorType type);
+
+/// The first dim that the layout of `type` shards, by an axis of whatever size
+/// (dialects/dist/GlobalShape.cpp); none without a layout.
+std::optional<unsigned> shardedDimOf(mlir::RankedTensorType type);
 
 /// Bytes of one dense tensor type; 0 where a dim is dynamic.
 int64_t bytesOf(mlir::Type type);

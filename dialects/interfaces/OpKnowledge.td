@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Four questions that passes ask of an op, so that no pass needs to know ops:
-// how is it differentiated, how may it be sharded, what does it cost, and which
-// kernel runs it.
+// Five questions that passes ask of an op, so that no pass needs to know ops:
+// how is it differentiated, how may it be sharded, what does it cost, which kernel
+// runs it, and in which order does it add.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_TD
@@ -109,6 +109,33 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     }], "std::optional<unsigned>", "getInPlaceOperand", (ins "unsigned":$i), "", [{
         return std::nullopt;
       }]>,
+  ];
+}
+
+def ChunkedSumOpInterface : OpInterface<"ChunkedSumOpInterface"> {
+  let description = [{
+    How the op adds up where every grid must get the same bits (--reduction=canonical):
+    the dim of an operand that is cut into chunks which do not depend on the grid. Each
+    chunk is added up by itself and the chunks in a tree (runtime/kernels/api/SumTree.h).
+    An op whose rule reduces a factor must have this interface to be compiled so.
+  }];
+  let cppNamespace = "::tgpt";
+  let methods = [
+    InterfaceMethod<[{
+      The dim that is cut; none where the order of the additions changes no bit, because
+      one addend at most differs from 0.
+    }], "::std::optional<::tgpt::ChunkedDim>", "getChunkedDim", (ins)>,
+    InterfaceMethod<[{
+      Where a result sums over samples and over something that tensor parallelism shards
+      as well, lets the op give one sum a sample, and another op add these. So whatever
+      shards the rest is reduced first, and the samples of micro-batches and dp ranks
+      come in one tree.
+    }], "void", "sumBySample", (ins "::mlir::OpBuilder &":$builder), "", [{ return; }]>,
+    InterfaceMethod<[{
+      An op whose result is the sum of this op's and `other`'s, chunk by chunk, so that
+      their sum over ranks is one reduction; null where there is none.
+    }], "::mlir::Operation *", "joinSum",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Operation *":$other), "", [{ return nullptr; }]>,
   ];
 }
 

@@ -85,6 +85,8 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if ((isReduce && getDim()) || (getKind() != CollectiveKind::AllToAll && getConcat())) // C2
     return emitOpError() << "'" << stringifyCollectiveKind(getKind()) << "' takes no '"
                          << (getConcat() ? "concat" : "dim") << "'";
+  if (getTree() && getKind() != CollectiveKind::AllReduceSum && getKind() != CollectiveKind::ReduceScatter) // C4
+    return emitOpError() << "'" << stringifyCollectiveKind(getKind()) << "' is no sum, so it takes no 'tree'";
   FailureOr<SmallVector<int64_t>> expected = collectiveShape(*this, group.memberCount()); // C2, C3
   if (failed(expected))
     return failure();

@@ -46,7 +46,8 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", [DeclareOpInterfaceMethod
   let summary = "exchange a buffer within a group";
   let description = [{
     Gathers and scatters go along `dim`; an all_to_all splits along `dim` and
-    concatenates along `concat`. An all_reduce may write the buffer it reads.
+    concatenates along `concat`. An all_reduce may write the buffer it reads. A `tree`
+    is added as runtime/kernels/api/SumTree.h says, other sums in the order of the ranks.
 
     ```mlir
     plan.collective all_reduce_sum %x to %y over @tp cost <flops = 2048, bytes_read = 8192, bytes_written = 8192> : !plan.buffer<4x8x64xf32> to !plan.buffer<4x8x64xf32>
@@ -57,10 +58,13 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", [DeclareOpInterfaceMethod
     - C1: the group exists and has this stage.
     - C2: `dim` comes with all but all_reduce, `concat` with all_to_all; both are in range.
     - C3: the output has the shape that the kind, the dims and the size of the group ask for, and the input's element type.
+    - C4: only a sum is a `tree`.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_CollectiveKind, "collective_kind">:$kind, Plan_BufferType:$input, Plan_BufferType:$output,
-                       FlatSymbolRefAttr:$group, OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat, Plan_CostAttr:$cost);
+                       FlatSymbolRefAttr:$group, OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat, Plan_CostAttr:$cost,
+                       UnitAttr:$tree);
   let assemblyFormat = [{`` $kind $input `to` $output `over` $group (`dim` custom<Count>($dim)^)? (`concat` custom<Count>($concat)^)?
+    (`tree` $tree^)?
     `cost` $cost attr-dict `:` type($input) `to` type($output)}];
 }
 

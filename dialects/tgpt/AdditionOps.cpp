@@ -103,6 +103,45 @@ bool SumLeadingOp::canAccumulate(unsigned) {
   return true;
 }
 
+// The samples come first: one after the other.
+std::optional<ChunkedDim> SumLeadingOp::getChunkedDim() {
+  return ChunkedDim{0, 0, ChunkedDim::Cut::EachElement};
+}
+
+// sum over samples and positions = sum over samples of the sums over their positions
+void SumLeadingOp::sumBySample(OpBuilder &builder) {
+  RankedTensorType input = getInput().getType(), output = getOutput().getType();
+  if (input.getRank() != 3 || output.getRank() != 1)
+    return;
+  auto type = RankedTensorType::get({input.getDimSize(0), input.getDimSize(2)}, output.getElementType());
+  auto sums = SumPositionsOp::create(builder, getLoc(), type, getInput());
+  sums->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  getInputMutable().assign(sums.getOutput());
+}
+
+//===----------------------------------------------------------------------===//
+// sum_positions
+//===----------------------------------------------------------------------===//
+
+LogicalResult SumPositionsOp::verify() {
+  NamedTensor input("input", getInput()), output("output", getOutput());
+  Constraint c1(*this, "C1");
+  return success(c1.hasRank(input, 3) && c1.hasRank(output, 2) && c1.sameDim(output, 0, input, 0) &&
+                 c1.sameDim(output, 1, input, 2) && Constraint(*this, "C2").accumulates(output, input));
+}
+
+ShardingRule SumPositionsOp::getShardingRule() {
+  return ShardingRule::parse("abT->aT");
+}
+
+int64_t SumPositionsOp::getFlops() {
+  return elementsOf(getInput());
+}
+
+std::optional<ChunkedDim> SumPositionsOp::getChunkedDim() {
+  return ChunkedDim{0, 1};
+}
+
 //===----------------------------------------------------------------------===//
 // add_n
 //===----------------------------------------------------------------------===//

@@ -162,6 +162,15 @@ int64_t AttentionOp::getFlops() {
   return shapesOf(*this).pairs() * (4 * int64_t(getHeadDim()) + 5) + elementsOf(getOutput());
 }
 
+// A head is on one rank; its products must not depend on how many others are.
+std::optional<ChunkedDim> AttentionOp::getChunkedDim() {
+  return ChunkedDim{0, 1, ChunkedDim::Cut::Whole};
+}
+
+std::optional<ChunkedDim> AttentionGradOp::getChunkedDim() {
+  return ChunkedDim{0, 1, ChunkedDim::Cut::Whole};
+}
+
 LogicalResult AttentionOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
   if (failed(expectNoGradient(*this, gradients, getLse(), "lse")))
     return failure();

@@ -21,7 +21,7 @@ class Tgpt_BackwardOp<string mnemonic, list<Trait> traits = [], list<string> ker
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [], ["getShardOffsets", "canAccumulate"]> {
+def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [ChunkedSum<>.T], ["getShardOffsets", "canAccumulate"]> {
   let summary = "add each token's gradient to its row of the table";
   let description = [{
     Rule `ab,abD->VD`. The row count is that of the result; V is in the result only:
@@ -43,7 +43,7 @@ def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [], ["getShardOffse
   let results = (outs Tgpt_AccTensor:$table_grad);
 }
 
-def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad"> {
+def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad", [ChunkedSum<["joinSum"]>.T]> {
   let summary = "gradient of a linear's input";
   let description = [{
     `dx = dy w`. Rule `..N,NK->..K`, linear in each operand: a sharded n leaves dx
@@ -65,7 +65,30 @@ def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad"> {
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
-def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [], ["canAccumulate"]> {
+def Tgpt_LinearDgradSumOp : Tgpt_BackwardOp<"linear_dgrad_sum", [ChunkedSum<["joinSum"]>.T, SameVariadicOperandSize]> {
+  let summary = "gradient of what several linears read, added up chunk by chunk";
+  let description = [{
+    `dx = sum over i of dy_i w_i`. A chunk of the sum holds that part of every n_i, so
+    that a sharded n leaves dx partial once and not once a linear. Rule
+    `..N,..N,NK,NK->..K`, the n_i being one factor.
+
+    Lifespan: from tgpt-canonical-reduction, for sums of `linear_dgrad`, to plan-lower.
+
+    ```mlir
+    // args: %dq: tensor<2x8x64xf32>, %dk: tensor<2x8x32xf32>, %wq: tensor<64x48xf32>, %wk: tensor<32x48xf32>
+    %dx = tgpt.linear_dgrad_sum %dq, %dk, %wq, %wk : (tensor<2x8x64xf32>, tensor<2x8x32xf32>, tensor<64x48xf32>, tensor<32x48xf32>) -> tensor<2x8x48xf32>
+    ```
+
+    Constraints:
+    - C1: there are 1 to 8 gradients and as many weights; weights have rank 2, gradients the rank of the result.
+    - C2: each gradient's last dim is its weight's n, the result's every weight's k; the leading dims are equal.
+    - C3: all have one element type.
+  }];
+  let arguments = (ins Variadic<Tgpt_Tensor>:$output_grads, Variadic<Tgpt_Tensor>:$weights);
+  let results = (outs Tgpt_Tensor:$input_grad);
+}
+
+def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ChunkedSum<>.T], ["canAccumulate"]> {
   let summary = "gradient of a linear's weight";
   let description = [{
     `dw = dy^T x`. Rule `..N,..K->NK`: the rows are a reduction, so sharded rows
@@ -88,7 +111,7 @@ def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [], ["canAccumulate"]> 
   let results = (outs Tgpt_AccTensor:$weight_grad);
 }
 
-def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [], ["canAccumulate"]> {
+def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
   let summary = "gradient of what was broadcast: the sum over the leading dims";
   let description = [{
     For a bias or a position table. The result's shape is the trailing dims of the
@@ -111,11 +134,33 @@ def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [], ["canAccumulate"]> {
   let results = (outs Tgpt_AccTensor:$output);
 }
 
-def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [], ["canAccumulate"]> {
+def Tgpt_SumPositionsOp : Tgpt_BackwardOp<"sum_positions", [ChunkedSum<>.T]> {
+  let summary = "the sum over the positions of each sample";
+  let description = [{
+    Rule `abT->aT`: a sharded sequence leaves the result partial.
+
+    Lifespan: from tgpt-canonical-reduction, for `sum_leading` over samples and
+    positions, to plan-lower.
+
+    ```mlir
+    // args: %dy: tensor<2x8x96xf32>
+    %sums = tgpt.sum_positions %dy : (tensor<2x8x96xf32>) -> tensor<2x96xf32>
+    ```
+
+    Constraints:
+    - C1: the input is [batch, sequence, width], the result [batch, width].
+    - C2: the result has the accumulation type A(T) of the input.
+  }];
+  let arguments = (ins Tgpt_Tensor:$input);
+  let results = (outs Tgpt_AccTensor:$output);
+}
+
+def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
   let summary = "gradients of a row's elements and of the weight, from the saved rstd";
   let description = [{
     With `g = dy w` and `xhat = x rstd`: `dx = rstd (g - xhat mean(g xhat))`, `dw = sum of dy xhat`.
-    Rule `..D,..D,D,..->..D,D`, D blocked: the weight's gradient sums over the rows.
+    Rule `..D,..D,D,..->..D,D`, D blocked: the weight's gradient sums over the rows, or,
+    as [batch, width], over the positions of each sample.
 
     Lifespan: from tgpt-differentiate, for `rms_norm`, to plan-lower.
 
@@ -127,18 +172,20 @@ def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [], ["canAccumulate"]>
     Constraints:
     - C1: the input has a dim at least, the weight and its gradient one, rstd one less than the input.
     - C2: weight and gradient have the input's last dim, rstd its leading dims; the rest has its shape.
+      A gradient [batch, width] has those of an input [batch, sequence, width].
     - C3: output_grad, weight and input_grad have the input's element type T, rstd and weight_grad have A(T).
   }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$input, Tgpt_Tensor:$weight, Tgpt_AccTensor:$rstd);
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad);
 }
 
-def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [], ["canAccumulate"]> {
+def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
   let summary = "gradients of a head's elements and of the weight of all heads";
   let description = [{
     As `rms_norm_grad`, head by head, with rstd computed anew. Rule `abH,abH,D->abH,D`,
     D blocked, H in units of the weight's size: the weight's gradient sums over rows and
-    heads, so sharded heads leave it partial. Linear in output_grad.
+    heads, so sharded heads leave it partial. Linear in output_grad. As [batch, c] it has
+    a sum a sample.
 
     Lifespan: from tgpt-differentiate, for `head_norm`, to plan-lower.
 
@@ -149,7 +196,8 @@ def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [], ["canAccumulate"
 
     Constraints:
     - C1: the input is [batch, sequence, heads x c], the weight [c].
-    - C2: c divides the input's last dim; output_grad and input_grad have the input's shape, weight_grad the weight's.
+    - C2: c divides the input's last dim; output_grad and input_grad have the input's shape, weight_grad the weight's,
+      or a batch of them.
     - C3: output_grad, weight and input_grad have the input's element type T, weight_grad has A(T).
     - C4: `epsilon` is finite and at least 0.
   }];
@@ -157,11 +205,12 @@ def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [], ["canAccumulate"
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad);
 }
 
-def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [], ["canAccumulate"]> {
+def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
   let summary = "gradients of a row's elements, the weight and the bias, from the saved mean and rstd";
   let description = [{
     With `g = dy w` and `xhat = (x - mean) rstd`: `dx = rstd (g - mean(g) - xhat mean(g xhat))`,
-    `dw = sum of dy xhat`, `dbias = sum of dy`. Rule `..D,..D,D,..,..->..D,D,D`, D blocked.
+    `dw = sum of dy xhat`, `dbias = sum of dy`. Rule `..D,..D,D,..,..->..D,D,D`, D blocked. As
+    [batch, width] the parameter gradients have a sum a sample.
 
     Lifespan: from tgpt-differentiate, for `layer_norm`, to plan-lower.
 
@@ -173,6 +222,7 @@ def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [], ["canAccumulat
     Constraints:
     - C1: the input has a dim at least, weight and parameter gradients one, mean and rstd one less than the input.
     - C2: weight and parameter gradients have the input's last dim, mean and rstd its leading dims; the rest has its shape.
+      Gradients [batch, width] have those of an input [batch, sequence, width].
     - C3: output_grad, weight and input_grad have the input's element type T, the others have A(T).
   }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$input, Tgpt_Tensor:$weight, Tgpt_AccTensor:$mean,
@@ -180,7 +230,7 @@ def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [], ["canAccumulat
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad, Tgpt_AccTensor:$bias_grad);
 }
 
-def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad"> {
+def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T]> {
   let summary = "gradients of query, key and value, recomputing the probabilities from the log-sum-exp";
   let description = [{
     `p = exp(scale q k^T - lse)`, `dv = p^T do`, `ds = p (do v^T - rowsum(do o)) scale`,

@@ -53,6 +53,11 @@ SmallVector<ShardOffset> EmbeddingOp::getShardOffsets() {
   return {{"vocab_offset", 1, 0}};
 }
 
+// One rank has the row, the others add 0.
+std::optional<ChunkedDim> EmbeddingOp::getChunkedDim() {
+  return std::nullopt;
+}
+
 LogicalResult EmbeddingOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
   if (gradients.isWanted(getTable()))
     addGradient(builder, gradients, getTable(),
@@ -85,6 +90,11 @@ int64_t EmbeddingGradOp::getFlops() {
 
 SmallVector<ShardOffset> EmbeddingGradOp::getShardOffsets() {
   return {{"vocab_offset", 0, 0, /*isResult=*/true}};
+}
+
+// The tokens of one sample after those of the other.
+std::optional<ChunkedDim> EmbeddingGradOp::getChunkedDim() {
+  return ChunkedDim{0, 0, ChunkedDim::Cut::EachElement};
 }
 
 bool EmbeddingGradOp::canAccumulate(unsigned) {

@@ -14,6 +14,7 @@
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
 #include "dialects/tgpt/Tgpt.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tgpt;
@@ -59,6 +60,11 @@ int64_t LinearOp::getFlops() {
   return 2 * rowsOf(getInput()) * elementsOf(getWeight()) + biasAdds;
 }
 
+// The input features.
+std::optional<ChunkedDim> LinearOp::getChunkedDim() {
+  return ChunkedDim{0, unsigned(getInput().getType().getRank() - 1)};
+}
+
 LogicalResult LinearOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
   Value outputGrad = castElements(builder, gradients.of(getOutput()), getInput().getType().getElementType());
   if (gradients.isWanted(getInput()))
@@ -102,6 +108,99 @@ int64_t LinearDgradOp::getFlops() {
   return 2 * rowsOf(getOutputGrad()) * elementsOf(getWeight());
 }
 
+// The output features.
+std::optional<ChunkedDim> LinearDgradOp::getChunkedDim() {
+  return ChunkedDim{0, unsigned(getOutputGrad().getType().getRank() - 1)};
+}
+
+//===----------------------------------------------------------------------===//
+// linear_dgrad_sum
+//===----------------------------------------------------------------------===//
+
+static constexpr size_t mostProducts = 8; // of one sum: a kernel's limit
+
+// Appends the products of a linear_dgrad or of a sum of them; false for any other op.
+static bool appendProducts(Operation *op, SmallVectorImpl<Value> &gradients, SmallVectorImpl<Value> &weights) {
+  if (auto one = dyn_cast<LinearDgradOp>(op)) {
+    gradients.push_back(one.getOutputGrad());
+    weights.push_back(one.getWeight());
+    return true;
+  }
+  auto sum = dyn_cast<LinearDgradSumOp>(op);
+  if (!sum)
+    return false;
+  llvm::append_range(gradients, sum.getOutputGrads());
+  llvm::append_range(weights, sum.getWeights());
+  return true;
+}
+
+static Operation *joinProducts(OpBuilder &builder, Operation *op, Operation *other) {
+  SmallVector<Value> gradients, weights;
+  if (!appendProducts(op, gradients, weights) || !appendProducts(other, gradients, weights) ||
+      gradients.size() > mostProducts)
+    return nullptr;
+  return LinearDgradSumOp::create(builder, op->getLoc(), op->getResult(0).getType(), gradients, weights);
+}
+
+Operation *LinearDgradOp::joinSum(OpBuilder &builder, Operation *other) {
+  return joinProducts(builder, *this, other);
+}
+
+Operation *LinearDgradSumOp::joinSum(OpBuilder &builder, Operation *other) {
+  return joinProducts(builder, *this, other);
+}
+
+LogicalResult LinearDgradSumOp::verify() {
+  NamedTensor inputGrad("input_grad", getInputGrad());
+  Constraint c1(*this, "C1"), c2(*this, "C2"), c3(*this, "C3");
+  size_t products = getWeights().size();
+  if (!c1.holds(products >= 1 && products <= mostProducts,
+                "has " + Twine(products) + " products, expected 1 to " + Twine(mostProducts)) ||
+      !c1.hasRankAtLeast(inputGrad, 1))
+    return failure();
+  int64_t last = inputGrad.rank() - 1;
+  for (auto [gradient, factor] : llvm::zip_equal(getOutputGrads(), getWeights())) {
+    NamedTensor outputGrad("output_grad", gradient), weight("weight", factor);
+    if (!c1.hasRank(outputGrad, inputGrad.rank()) || !c1.hasRank(weight, 2) ||
+        !c2.sameDim(outputGrad, last, weight, 0) || !c2.sameDim(inputGrad, last, weight, 1) ||
+        !c2.sameLeadingDims(inputGrad, outputGrad, last) || !c3.sameElementType(weight, outputGrad) ||
+        !c3.sameElementType(inputGrad, outputGrad))
+      return failure();
+  }
+  return success();
+}
+
+ShardingRule LinearDgradSumOp::getShardingRule() {
+  ShardingRule rule;
+  std::string rows = leadingFactors(getInputGrad().getType().getRank() - 1);
+  rule.operands.assign(getOutputGrads().size(), ShardingRule::dims(rows + "N"));
+  rule.operands.append(getWeights().size(), ShardingRule::dims("NK"));
+  rule.results.push_back(ShardingRule::dims(rows + "K"));
+  return rule;
+}
+
+int64_t LinearDgradSumOp::getFlops() {
+  int64_t flops = 0;
+  for (auto [gradient, weight] : llvm::zip_equal(getOutputGrads(), getWeights()))
+    flops += 2 * rowsOf(gradient) * elementsOf(weight);
+  return flops;
+}
+
+// The output features of every linear: as many chunks of each, so the narrowest decides.
+std::optional<ChunkedDim> LinearDgradSumOp::getChunkedDim() {
+  unsigned last = getInputGrad().getType().getRank() - 1, narrowest = 0;
+  auto widthOf = [&](unsigned i) {
+    return globalShapeOf(cast<RankedTensorType>(getOutputGrads()[i].getType())).back();
+  };
+  int64_t common = widthOf(0);
+  for (unsigned i = 1; i < getOutputGrads().size(); ++i) {
+    common = std::gcd(common, widthOf(i));
+    if (widthOf(i) < widthOf(narrowest))
+      narrowest = i;
+  }
+  return ChunkedDim{narrowest, last, ChunkedDim::Cut::IntoChunks, widthOf(narrowest) / common};
+}
+
 //===----------------------------------------------------------------------===//
 // linear_wgrad
 //===----------------------------------------------------------------------===//
@@ -125,6 +224,11 @@ ShardingRule LinearWgradOp::getShardingRule() {
 
 int64_t LinearWgradOp::getFlops() {
   return 2 * rowsOf(getInput()) * elementsOf(getWeightGrad());
+}
+
+// The rows of one sample after those of the other.
+std::optional<ChunkedDim> LinearWgradOp::getChunkedDim() {
+  return ChunkedDim{0, 0, ChunkedDim::Cut::EachElement};
 }
 
 bool LinearWgradOp::canAccumulate(unsigned) {

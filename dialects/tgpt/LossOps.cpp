@@ -175,6 +175,11 @@ ShardingRule RowMeanOp::getShardingRule() {
   return ShardingRule::parse("abV->ab");
 }
 
+// The columns, of which each rank may hold some.
+std::optional<ChunkedDim> RowMeanOp::getChunkedDim() {
+  return ChunkedDim{logitsOperand, vocabularyDim};
+}
+
 // A sum a logit, a division a token.
 int64_t RowMeanOp::getFlops() {
   return elementsOf(getLogits()) + elementsOf(getMean());
@@ -206,6 +211,10 @@ ShardingRule SoftmaxSumsOp::getShardingRule() {
 // A logit: difference, exponential, sum.
 int64_t SoftmaxSumsOp::getFlops() {
   return 3 * elementsOf(getLogits());
+}
+
+std::optional<ChunkedDim> SoftmaxSumsOp::getChunkedDim() {
+  return ChunkedDim{logitsOperand, vocabularyDim};
 }
 
 SmallVector<ShardOffset> SoftmaxSumsOp::getShardOffsets() {
@@ -246,4 +255,9 @@ ShardingRule TokenLossOp::getShardingRule() {
 // Logarithm, the maximum back, the label's logit, the sum, the count.
 int64_t TokenLossOp::getFlops() {
   return 5 * elementsOf(getLabels());
+}
+
+// The tokens of one sample after those of the other.
+std::optional<ChunkedDim> TokenLossOp::getChunkedDim() {
+  return ChunkedDim{0, 0, ChunkedDim::Cut::EachElement};
 }

@@ -24,7 +24,7 @@ class Tgpt_ForwardFormat<string mnemonic, list<Trait> traits = [], list<string> 
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [], ["getShardOffsets"], ["getFlops", "getBytesRead"]> {
+def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [ChunkedSum<>.T], ["getShardOffsets"], ["getFlops", "getBytesRead"]> {
   let summary = "look up a row of the table for each token";
   let description = [{
     `y[b,s,:] = table[ids[b,s],:]`. Rule `ab,VD->abD`: with the vocabulary sharded a
@@ -46,7 +46,7 @@ def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [], ["getShardOffsets"], 
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_LinearOp : Tgpt_ForwardFormat<"linear"> {
+def Tgpt_LinearOp : Tgpt_ForwardFormat<"linear", [ChunkedSum<>.T]> {
   let summary = "multiply rows by a weight, add a bias";
   let description = [{
     `y = x w^T + bias`, w is [n, k] as in torch. Rule `..K,NK[,N]->..N`; K is blocked
@@ -170,7 +170,7 @@ def Tgpt_RopeOp : Tgpt_ForwardFormat<"rope"> {
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention"> {
+def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention", [ChunkedSum<>.T]> {
   let summary = "softmax(scale q k^T + mask) v for each head";
   let description = [{
     Query head i reads KV head `i / (h/g)` (grouped-query attention, arXiv 2305.13245). Also gives

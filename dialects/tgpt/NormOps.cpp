@@ -27,6 +27,40 @@ static bool isFeatureVector(Operation *op, const NamedTensor &vector, const Name
   return Constraint(op, "C1").hasRank(vector, 1) && Constraint(op, "C2").sameDim(vector, 0, input, input.rank() - 1);
 }
 
+// A gradient a sample of a vector that has the size of dim `dim` of `vector`.
+static bool isGradientBySample(Operation *op, const NamedTensor &gradient, const NamedTensor &vector, int64_t dim,
+                               const NamedTensor &input) {
+  Constraint c2(op, "C2");
+  return Constraint(op, "C1").hasRank(input, 3) && c2.sameDim(gradient, 0, input, 0) &&
+         c2.sameDim(gradient, 1, vector, dim);
+}
+
+// The gradient of a vector of one value per feature, or one a sample.
+static bool isFeatureGradient(Operation *op, const NamedTensor &gradient, const NamedTensor &input) {
+  return gradient.rank() == 2 ? isGradientBySample(op, gradient, input, input.rank() - 1, input)
+                              : isFeatureVector(op, gradient, input);
+}
+
+// Makes the gradients of vectors, results `first` and those after it, one a sample each,
+// and adds them in an op of its own.
+static void giveGradientsBySample(Operation *op, unsigned first, RankedTensorType input, OpBuilder &builder) {
+  for (OpResult result : op->getResults().drop_front(first)) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (type.getRank() != 1 || input.getRank() != 3)
+      continue;
+    result.setType(RankedTensorType::get({input.getDimSize(0), type.getDimSize(0)}, type.getElementType()));
+    auto sum = SumLeadingOp::create(builder, op->getLoc(), type, result);
+    sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    result.replaceAllUsesExcept(sum.getOutput(), sum);
+  }
+}
+
+// The factors of the gradient of a vector over `factor`.
+static std::string vectorGradientFactors(Value gradient, StringRef factor) {
+  bool isBySample = cast<RankedTensorType>(gradient.getType()).getRank() == 2;
+  return (isBySample ? "a" : "") + factor.str();
+}
+
 // A statistic of one value per row.
 static bool isRowStatistic(Operation *op, const NamedTensor &statistic, const NamedTensor &input) {
   return Constraint(op, "C1").hasRank(statistic, input.rank() - 1) &&
@@ -85,12 +119,14 @@ LogicalResult RmsNormGradOp::verify() {
   return success(Constraint(*this, "C1").hasRankAtLeast(input, 1) && isFeatureVector(*this, weight, input) &&
                  c3.sameElementType(weight, input) && isLikeInput(*this, outputGrad, input) &&
                  isRowStatistic(*this, rstd, input) && isLikeInput(*this, inputGrad, input) &&
-                 isFeatureVector(*this, weightGrad, input) && c3.accumulates(weightGrad, input));
+                 isFeatureGradient(*this, weightGrad, input) && c3.accumulates(weightGrad, input));
 }
 
 ShardingRule RmsNormGradOp::getShardingRule() {
   std::string rows = leadingFactors(getInput().getType().getRank() - 1), row = rows + "D";
-  return ShardingRule::parse(row + "," + row + ",D," + rows + "->" + row + ",D").block("D");
+  return ShardingRule::parse(row + "," + row + ",D," + rows + "->" + row + "," +
+                             vectorGradientFactors(getWeightGrad(), "D"))
+      .block("D");
 }
 
 // xhat, g (2), mean(g xhat) (2), dx (3), dw (2) an element; one division a row.
@@ -99,7 +135,16 @@ int64_t RmsNormGradOp::getFlops() {
 }
 
 bool RmsNormGradOp::canAccumulate(unsigned i) {
-  return i == 1;
+  return i == 1 && getWeightGrad().getType().getRank() == 1;
+}
+
+// The positions of a sample.
+std::optional<ChunkedDim> RmsNormGradOp::getChunkedDim() {
+  return ChunkedDim{1, 1};
+}
+
+void RmsNormGradOp::sumBySample(OpBuilder &builder) {
+  giveGradientsBySample(*this, 1, getInput().getType(), builder);
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,12 +193,14 @@ LogicalResult HeadNormGradOp::verify() {
   NamedTensor outputGrad("output_grad", getOutputGrad()), input("input", getInput()), weight("weight", getWeight());
   NamedTensor inputGrad("input_grad", getInputGrad()), weightGrad("weight_grad", getWeightGrad());
   return success(holdsNormedHeads(*this, input, weight, getEpsilon()) && isLikeInput(*this, outputGrad, input) &&
-                 isLikeInput(*this, inputGrad, input) && Constraint(*this, "C2").sameShape(weightGrad, weight) &&
+                 isLikeInput(*this, inputGrad, input) &&
+                 (weightGrad.rank() == 2 ? isGradientBySample(*this, weightGrad, weight, 0, input)
+                                         : Constraint(*this, "C2").sameShape(weightGrad, weight)) &&
                  Constraint(*this, "C3").accumulates(weightGrad, input));
 }
 
 ShardingRule HeadNormGradOp::getShardingRule() {
-  return ShardingRule::parse("abH,abH,D->abH,D")
+  return ShardingRule::parse("abH,abH,D->abH," + vectorGradientFactors(getWeightGrad(), "D"))
       .block("D")
       .granular('H', getWeight().getType().getDimSize(0), "head")
       .linearIn({0});
@@ -165,7 +212,16 @@ int64_t HeadNormGradOp::getFlops() {
 }
 
 bool HeadNormGradOp::canAccumulate(unsigned i) {
-  return i == 1;
+  return i == 1 && getWeightGrad().getType().getRank() == 1;
+}
+
+// The heads of a sample.
+std::optional<ChunkedDim> HeadNormGradOp::getChunkedDim() {
+  return ChunkedDim{1, 2, ChunkedDim::Cut::IntoChunks, getWeight().getType().getDimSize(0)};
+}
+
+void HeadNormGradOp::sumBySample(OpBuilder &builder) {
+  giveGradientsBySample(*this, 1, getInput().getType(), builder);
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,14 +277,17 @@ LogicalResult LayerNormGradOp::verify() {
   return success(Constraint(*this, "C1").hasRankAtLeast(input, 1) && isFeatureVector(*this, weight, input) &&
                  c3.sameElementType(weight, input) && isLikeInput(*this, outputGrad, input) &&
                  isRowStatistic(*this, mean, input) && isRowStatistic(*this, rstd, input) &&
-                 isLikeInput(*this, inputGrad, input) && isFeatureVector(*this, weightGrad, input) &&
-                 c3.accumulates(weightGrad, input) && isFeatureVector(*this, biasGrad, input) &&
+                 isLikeInput(*this, inputGrad, input) && isFeatureGradient(*this, weightGrad, input) &&
+                 c3.accumulates(weightGrad, input) && isFeatureGradient(*this, biasGrad, input) &&
                  c3.accumulates(biasGrad, input));
 }
 
 ShardingRule LayerNormGradOp::getShardingRule() {
   std::string rows = leadingFactors(getInput().getType().getRank() - 1), row = rows + "D";
-  return ShardingRule::parse(row + "," + row + ",D," + rows + "," + rows + "->" + row + ",D,D").block("D");
+  return ShardingRule::parse(row + "," + row + ",D," + rows + "," + rows + "->" + row + "," +
+                             vectorGradientFactors(getWeightGrad(), "D") + "," +
+                             vectorGradientFactors(getBiasGrad(), "D"))
+      .block("D");
 }
 
 // xhat (2), g, mean(g), mean(g xhat) (2), dx (4), dw (2), dbias an element; two divisions a row.
@@ -237,5 +296,14 @@ int64_t LayerNormGradOp::getFlops() {
 }
 
 bool LayerNormGradOp::canAccumulate(unsigned i) {
-  return i == 1 || i == 2;
+  return i > 0 && cast<RankedTensorType>(getResult(i).getType()).getRank() == 1;
+}
+
+// The positions of a sample.
+std::optional<ChunkedDim> LayerNormGradOp::getChunkedDim() {
+  return ChunkedDim{1, 1};
+}
+
+void LayerNormGradOp::sumBySample(OpBuilder &builder) {
+  giveGradientsBySample(*this, 1, getInput().getType(), builder);
 }

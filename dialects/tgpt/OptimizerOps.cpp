@@ -35,6 +35,21 @@ int64_t SumSquaresOp::getFlops() {
   return 2 * elementsOf(getInput());
 }
 
+// The dim that the layout shards, by an axis of size 1 as well: so the cut does not
+// depend on the number of ranks.
+std::optional<ChunkedDim> SumSquaresOp::getChunkedDim() {
+  RankedTensorType type = getInput().getType();
+  std::optional<unsigned> dim = shardedDimOf(type);
+  return dim ? ChunkedDim{0, *dim} : ChunkedDim{0, 0, ChunkedDim::Cut::Whole};
+}
+
+NamedAttrList SumSquaresOp::getKernelAttributes() {
+  NamedAttrList attributes;
+  if (auto chunks = (*this)->getAttrOfType<ChunksAttr>(chunksAttributeName))
+    attributes.append("chunk_dim", Builder(getContext()).getI64IntegerAttr(chunks.getDim()));
+  return attributes;
+}
+
 //===----------------------------------------------------------------------===//
 // clip_scale
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,9 @@
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
 #include "dialects/tgpt/Tgpt.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace tgpt;
@@ -187,13 +189,48 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (!isa<StateOp, BucketOp>(stored))
     return emitOpError() << "C1: " << getSymbolAttr() << " is a parameter, expected a state";
+  for (FlatSymbolRefAttr level : getLevels()) { // C2
+    Operation *carry = findStored(*this, level, getValue().getType(), symbols);
+    if (!carry)
+      return failure();
+    if (!isa<StateOp>(carry))
+      return emitOpError() << "C2: " << level << " is a parameter, expected a state";
+  }
   return success();
+}
+
+SmallVector<FlatSymbolRefAttr> AccumulateOp::getLevels() {
+  SmallVector<FlatSymbolRefAttr> levels;
+  if (std::optional<ArrayAttr> carries = getCarries())
+    llvm::append_range(levels, carries->getAsRange<FlatSymbolRefAttr>());
+  levels.push_back(getSymbolAttr());
+  return levels;
+}
+
+LogicalResult AccumulateOp::verify() {
+  Constraint c2(*this, "C2");
+  bool isTree = getCarries().has_value();
+  if (!c2.holds(isTree == bool(getMicroBatch()) && isTree == getMicroBatches().has_value(),
+                "carries, the number of the micro-batch and their count come together"))
+    return failure();
+  if (!isTree)
+    return success();
+  int64_t count = *getMicroBatches();
+  size_t expected = llvm::bit_width(uint64_t(std::max<int64_t>(count, 1) - 1));
+  SmallVector<FlatSymbolRefAttr> levels = getLevels();
+  llvm::SmallDenseSet<Attribute> distinct(levels.begin(), levels.end());
+  return success(
+      c2.holds(count >= 3, "is one of " + Twine(count) + " micro-batches, expected at least 3 with carries") &&
+      c2.holds(levels.size() == expected, "has " + Twine(levels.size() - 1) + " carries, expected " +
+                                              Twine(expected - 1) + " for " + Twine(count) + " micro-batches") &&
+      c2.holds(distinct.size() == levels.size(), "names a state twice"));
 }
 
 int64_t AccumulateOp::getFlops() {
   return elementsOf(getValue());
 }
 
+// With carries, every second value meets one sum, every fourth one more: one on average.
 int64_t AccumulateOp::getBytesRead() {
   return 2 * bytesOf(getValue().getType());
 }

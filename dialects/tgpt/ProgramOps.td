@@ -199,18 +199,45 @@ def Tgpt_AccumulateOp : Tgpt_Op<"accumulate", [DeclareOpInterfaceMethods<SymbolU
     plan-lower, where the producer of the value adds to the state's buffer if its
     kernel can, else an `accumulate` kernel does.
 
+    With `carries` the values of all micro-batches are added in a tree
+    (runtime/kernels/api/SumTree.h): state i of `carries` holds a sum of 2^i of them that
+    waits for the next 2^i, and the symbol's state the highest level; it is their whole
+    sum once the last micro-batch has been added.
+
     ```mlir
     // args: %0: tensor<f32>
     tgpt.state metric @loss_sum : tensor<f32> {transient}
     tgpt.accumulate %0, @loss_sum : tensor<f32>
     ```
+    ```mlir
+    // args: %0: tensor<f32>, %i: tensor<i32>
+    tgpt.state metric @loss_sum : tensor<f32> {transient}
+    tgpt.state metric @loss_sum.carry.0 : tensor<f32> {transient}
+    tgpt.accumulate %0, @loss_sum carry [@loss_sum.carry.0] at %i of 4 : tensor<f32>, tensor<i32>
+    ```
 
     Constraints:
     - C1: the symbol is a state, or a bucket of states, of the operand's type (layout included: a partial
       value is added to a partial state).
+    - C2: so are the carries, which are distinct and one less than the levels of a tree
+      of so many micro-batches, 3 at least.
   }];
-  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol);
-  let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol, Optional<Tgpt_IntegerScalar>:$micro_batch,
+                       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "states">>:$carries,
+                       OptionalAttr<I64Attr>:$micro_batches);
+  let assemblyFormat = [{$value `,` $symbol (`carry` $carries^ `at` $micro_batch `of` custom<Count>($micro_batches))?
+    attr-dict `:` type($value) (`,` type($micro_batch)^)?}];
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::FlatSymbolRefAttr":$symbol), [{
+                    build($_builder, $_state, value, symbol, ::mlir::Value(), ::mlir::ArrayAttr(), ::mlir::IntegerAttr());
+                  }]>,
+                  OpBuilder<(ins "::mlir::Value":$value, "::llvm::StringRef":$symbol), [{
+                    build($_builder, $_state, value, ::mlir::FlatSymbolRefAttr::get($_builder.getContext(), symbol));
+                  }]>];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The symbols of all states that the op changes: the carries, then the state.
+    ::llvm::SmallVector<::mlir::FlatSymbolRefAttr> getLevels();
+  }];
 }
 
 def Tgpt_RepeatOp : Tgpt_Op<"repeat", [SingleBlock, RecursiveMemoryEffects]> {

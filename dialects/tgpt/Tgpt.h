@@ -38,6 +38,13 @@ inline constexpr llvm::StringLiteral recomputeAttributeName = "tgpt.recompute";
 /// forward has computed.
 inline constexpr llvm::StringLiteral recomputedAttributeName = "tgpt.recomputed";
 
+/// Discardable attribute on an op with a sum: a ChunksAttr.
+inline constexpr llvm::StringLiteral chunksAttributeName = "tgpt.chunks";
+
+/// The chunks of the op's sum that lie in the local operand; 0 where the op has no
+/// `tgpt.chunks`.
+int64_t localChunksOf(mlir::Operation *op);
+
 } // namespace tgpt
 
 #endif // TGPT_DIALECTS_TGPT_TGPT_H

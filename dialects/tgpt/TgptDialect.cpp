@@ -58,6 +58,48 @@ void InitAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+LogicalResult ChunksAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t count, int64_t operand,
+                                 int64_t dim) {
+  if (count >= 1 && operand >= 0 && dim >= 0)
+    return success();
+  return emitError() << "count is " << count << ", operand " << operand << " and dim " << dim
+                     << ", expected a count of at least 1 and operand and dim of at least 0";
+}
+
+int64_t tgpt::localChunksOf(Operation *op) {
+  auto chunks = op->getAttrOfType<ChunksAttr>(chunksAttributeName);
+  if (!chunks)
+    return 0;
+  auto type = cast<RankedTensorType>(op->getOperand(chunks.getOperand()).getType());
+  if (chunks.getDim() >= type.getRank()) // a scalar is one chunk
+    return chunks.getCount();
+  return chunks.getCount() * type.getDimSize(chunks.getDim()) / globalShapeOf(type)[chunks.getDim()];
+}
+
+// The dim exists, its chunks are equal, and a shard of it holds whole ones.
+static LogicalResult verifyChunks(Operation *op, NamedAttribute attribute) {
+  auto chunks = dyn_cast<ChunksAttr>(attribute.getValue());
+  if (!chunks || !isa<ChunkedSumOpInterface>(op))
+    return op->emitError() << attribute.getName() << " is " << attribute.getValue()
+                           << (chunks ? ", but the op has no sum that is cut" : ", expected a #tgpt.chunks");
+  auto type = chunks.getOperand() < int64_t(op->getNumOperands())
+                  ? dyn_cast<RankedTensorType>(op->getOperand(chunks.getOperand()).getType())
+                  : RankedTensorType();
+  int64_t dims = type ? type.getRank() : 0;
+  if (!type || chunks.getDim() >= std::max<int64_t>(dims, 1))
+    return op->emitError() << attribute.getName() << " names dim " << chunks.getDim() << " of operand "
+                           << chunks.getOperand() << ", but the op has " << (type ? "there " : "")
+                           << (type ? dims : int64_t(op->getNumOperands())) << (type ? " dims" : " operands");
+  if (dims == 0)
+    return success();
+  int64_t global = globalShapeOf(type)[chunks.getDim()], local = type.getDimSize(chunks.getDim());
+  if (global % chunks.getCount() == 0 && local % (global / chunks.getCount()) == 0)
+    return success();
+  return op->emitError() << attribute.getName() << " cuts dim " << chunks.getDim() << " of operand "
+                         << chunks.getOperand() << " into " << chunks.getCount() << " chunks, but " << local
+                         << " of its " << global << " elements lie here: no whole number of chunks";
+}
+
 // A problem with an attribute that any op may carry.
 static LogicalResult verifyNamed(Operation *op, NamedAttribute attribute, bool isLegal, StringRef expected) {
   if (isLegal)
@@ -74,6 +116,12 @@ LogicalResult TgptDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     auto phase = dyn_cast<StringAttr>(attribute.getValue());
     bool isLegal = phase && llvm::is_contained({"begin", "micro_batch", "update"}, phase.getValue());
     return verifyNamed(op, attribute, isLegal, "\"begin\", \"micro_batch\" or \"update\"");
+  }
+  if (attribute.getName() == chunksAttributeName)
+    return verifyChunks(op, attribute);
+  if (attribute.getName() == reductionAttributeName) {
+    auto reduction = dyn_cast<StringAttr>(attribute.getValue());
+    return verifyNamed(op, attribute, reduction && reduction.getValue() == "canonical", "\"canonical\"");
   }
   if (attribute.getName() == recomputeAttributeName)
     return verifyNamed(op, attribute, isa<BoolAttr>(attribute.getValue()), "true or false");

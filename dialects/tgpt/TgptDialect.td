@@ -30,6 +30,8 @@ def TgptDialect : Dialect {
     - `tgpt.layer`: the layer an op belongs to, an i64;
     - `tgpt.recompute` on a forward op: whether the backward computes it again, a bool;
     - `tgpt.recomputed` on an op of the backward that does so, a unit;
+    - `tgpt.chunks` on an op with a sum: how it is cut where bits must not depend on the grid, a #tgpt.chunks;
+    - `tgpt.reduction` on the module: "canonical" where they must not, a string;
     - `tgpt.phase` on a function: "begin", "micro_batch" or "update";
     - `tgpt.name` on a function's argument or result: what a plan calls it, a string.
   }];
@@ -49,6 +51,30 @@ def Tgpt_Scalar : RankedTensorOf<[F64, F32], [HasAnyRankOfPred<[0]>], "scalar: t
 def Tgpt_IntegerScalar : RankedTensorOf<[I32], [HasAnyRankOfPred<[0]>], "integer scalar: i32 tensor of rank 0">;
 def Tgpt_SampleTensor : RankedTensorOf<[I32], [HasAnyRankOfPred<[1]>], "tensor [batch] of sample numbers">;
 def Tgpt_TokenTensor : RankedTensorOf<[I32], [HasAnyRankOfPred<[2]>], "token tensor [batch, sequence]">;
+
+// An op whose sums can be cut into chunks that no grid changes.
+class ChunkedSum<list<string> methods = []> {
+  Trait T = DeclareOpInterfaceMethods<ChunkedSumOpInterface, !listconcat(["getChunkedDim"], methods)>;
+}
+
+def Tgpt_ChunksAttr : AttrDef<TgptDialect, "Chunks"> {
+  let mnemonic = "chunks";
+  let summary = "how a sum is cut into chunks that no grid changes";
+  let description = [{
+    The dim `dim` of operand `operand` (of the whole tensor) is cut into `count` equal
+    chunks; each is added up by itself, and the chunks in a tree
+    (runtime/kernels/api/SumTree.h).
+
+    ```mlir
+    #tgpt.chunks<count = 8, operand = 0, dim = 2>
+    ```
+
+    Constraints: count is at least 1, operand and dim at least 0.
+  }];
+  let parameters = (ins "int64_t":$count, "int64_t":$operand, "int64_t":$dim);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
 
 // An op that computes: it knows its rule, its cost and its kernel.
 class Tgpt_ComputeOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = [],

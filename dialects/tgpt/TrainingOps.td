@@ -45,7 +45,7 @@ def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max"> {
   let results = (outs Tgpt_AccTensor:$maximum);
 }
 
-def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [], ["getKernelAttributes"]> {
+def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [ChunkedSum<>.T], ["getKernelAttributes"]> {
   let summary = "the mean logit of each token";
   let description = [{
     What a sharded cross-entropy with smoothed labels needs besides. Rule `abV->ab`; the
@@ -68,7 +68,7 @@ def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [], ["getKernelAttributes"]> {
   let results = (outs Tgpt_AccTensor:$mean);
 }
 
-def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [], ["getShardOffsets"]> {
+def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [ChunkedSum<>.T], ["getShardOffsets"]> {
   let summary = "sum of exp(logit - max) of each row, and the label's logit";
   let description = [{
     The second step of a sharded cross-entropy. Rule `abV,ab,ab->ab,ab`; a sharded V
@@ -90,7 +90,7 @@ def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [], ["getShardOffsets"]
   let results = (outs Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
 }
 
-def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [], ["getKernelAttributes"]> {
+def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [ChunkedSum<>.T], ["getKernelAttributes"]> {
   let summary = "sum of max + log(sum_exp) - label_logit over valid tokens";
   let description = [{
     The last step of a sharded cross-entropy, on whole rows again. Rule
@@ -120,7 +120,7 @@ def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [], ["getKernelAttributes"]
 // Gradient norm, clipping, optimizer: the update of a step.
 //===----------------------------------------------------------------------===//
 
-def Tgpt_SumSquaresOp : Tgpt_TrainingOp<"sum_squares"> {
+def Tgpt_SumSquaresOp : Tgpt_TrainingOp<"sum_squares", [ChunkedSum<>.T], ["getKernelAttributes"]> {
   let summary = "one gradient's share of the squared gradient norm";
   let description = [{
     The sum of the squares of all elements. Every factor is a reduction: a sharded

@@ -282,6 +282,7 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
     packedResults += counts.packedResults;
     fusedAccumulations += counts.fusedAccumulations;
     separateAccumulations += counts.separateAccumulations;
+    treeAccumulations += counts.treeAccumulations;
     copies += counts.copies;
   }
 };

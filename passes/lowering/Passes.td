@@ -62,6 +62,7 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     Statistic<"packedResults", "packed-results", "Results computed in their part of a flat buffer">,
     Statistic<"fusedAccumulations", "fused-accumulations", "Accumulations done by the producing kernel">,
     Statistic<"separateAccumulations", "separate-accumulations", "Accumulations that needed a kernel of their own">,
+    Statistic<"treeAccumulations", "tree-accumulations", "Accumulations in a tree over the micro-batches">,
     Statistic<"copies", "copies", "Reads and writes of variables that needed a copy">,
   ];
 }

@@ -52,7 +52,7 @@ bool StageLowering::isTaken(StageBuffer *buffer) {
 /// The state that the result is added to, when that is all that happens to it.
 StageBuffer *StageLowering::accumulatorFor(KernelOpInterface op, unsigned i) {
   auto accumulate = dyn_cast_or_null<AccumulateOp>(flow.factsOf(op->getResult(i)).onlyUser);
-  if (!accumulate || !op.canAccumulate(i) || accumulate->getBlock() != op->getBlock())
+  if (!accumulate || accumulate.getCarries() || !op.canAccumulate(i) || accumulate->getBlock() != op->getBlock())
     return nullptr;
   StageBuffer *buffer = &buffers.ofVariable(accumulate.getSymbol());
   int64_t then = flow.positionOf(accumulate);

@@ -139,7 +139,12 @@ LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stag
       llvm::TypeSwitch<Operation *, LogicalResult>(&op)
           .Case([&](ReadOp read) { return addEvent(read, read.getSymbol(), VariableEvent::Kind::Read); })
           .Case([&](WriteOp write) { return addEvent(write, write.getSymbol(), VariableEvent::Kind::Write); })
-          .Case([&](AccumulateOp add) { return addEvent(add, add.getSymbol(), VariableEvent::Kind::Accumulate); })
+          .Case([&](AccumulateOp add) {
+            for (FlatSymbolRefAttr level : add.getLevels())
+              if (failed(addEvent(add, level.getValue(), VariableEvent::Kind::Accumulate)))
+                return failure();
+            return success();
+          })
           .Default([](Operation *) { return success(); });
   if (failed(isKnown))
     return failure();

@@ -19,8 +19,8 @@ using planir::MemoryKind;
 
 /// The kernels whose operations count as the model's, by the convention of the
 /// literature (arXiv 2204.02311, appendix B): matrix products and attention.
-static constexpr llvm::StringLiteral modelKernels[] = {"linear", "linear_dgrad", "linear_wgrad", "attention",
-                                                       "attention_grad"};
+static constexpr llvm::StringLiteral modelKernels[] = {"linear",       "linear_dgrad", "linear_dgrad_sum",
+                                                       "linear_wgrad", "attention",    "attention_grad"};
 
 planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
   SmallVector<int64_t> members;
@@ -214,10 +214,30 @@ void StageLowering::lowerWrite(WriteOp op) {
 void StageLowering::lowerAccumulate(AccumulateOp op) {
   if (done.contains(op))
     return;
+  if (op.getCarries())
+    return lowerTreeAccumulate(op);
   ++counts.separateAccumulations;
   Value input = buffers.find(op.getValue())->value(), output = buffers.ofVariable(op.getSymbol()).value();
   auto kernel = writeKernel(op.getLoc(), "accumulate", input, output, builder.getDictionaryAttr({}), costOf(op));
   describe(kernel, op.getValue(), op.getValue(), /*intoVariables=*/1);
+}
+
+/// The kernel reads and writes the levels that the micro-batch's number names.
+void StageLowering::lowerTreeAccumulate(AccumulateOp op) {
+  ++counts.treeAccumulations;
+  SmallVector<Value> outputs, values;
+  for (FlatSymbolRefAttr level : op.getLevels()) {
+    outputs.push_back(buffers.ofVariable(level.getValue()).value());
+    values.push_back(op.getValue());
+  }
+  int64_t all = (int64_t(1) << outputs.size()) - 1;
+  NamedAttrList scalars;
+  scalars.append("accumulate", builder.getI64IntegerAttr(all));
+  scalars.append("micro_batches", op.getMicroBatchesAttr());
+  auto kernel = writeKernel(op.getLoc(), "accumulate_tree",
+                            {buffers.find(op.getValue())->value(), buffers.find(op.getMicroBatch())->value()}, outputs,
+                            scalars.getDictionary(op.getContext()), costOf(op));
+  describe(kernel, {op.getValue(), op.getMicroBatch()}, values, /*intoVariables=*/all);
 }
 
 planir::KernelOp StageLowering::writeCopy(Location location, StageBuffer &from, StageBuffer &to) {
@@ -277,6 +297,8 @@ FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t
                                                : planir::AxisOffsetAttr::get(builder.getContext(),
                                                                              builder.getStrArrayAttr(axes), stride));
   }
+  if (int64_t chunks = localChunksOf(op))
+    scalars.set("chunks", builder.getI64IntegerAttr(chunks));
   if (accumulated != 0)
     scalars.set("accumulate", builder.getI64IntegerAttr(accumulated));
   return scalars.getDictionary(builder.getContext());
@@ -367,7 +389,7 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   ++counts.collectives;
   StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
   auto collective = planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group,
-                                                 dim, concat, costOf(op));
+                                                 dim, concat, costOf(op), op->hasAttr("tree"));
   describe(collective, op->getOperands(), op->getResults());
   return success();
 }

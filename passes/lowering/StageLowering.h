@@ -23,7 +23,7 @@ struct LoweringCounts {
   int64_t inPlaceResults = 0;   ///< results in the buffer of a dead operand
   int64_t inPlaceVariables = 0; ///< variables updated where they are
   int64_t packedResults = 0;    ///< results computed where they are packed
-  int64_t fusedAccumulations = 0, separateAccumulations = 0;
+  int64_t fusedAccumulations = 0, separateAccumulations = 0, treeAccumulations = 0;
   int64_t copies = 0; ///< writes and reads that needed a copy
 };
 
@@ -61,6 +61,7 @@ private:
   void lowerRead(ReadOp op);
   void lowerWrite(WriteOp op);
   void lowerAccumulate(AccumulateOp op);
+  void lowerTreeAccumulate(AccumulateOp op);
   void lowerPack(dist::PackOp op);
   void lowerUnpack(dist::UnpackOp op);
   mlir::LogicalResult lowerKernel(KernelOpInterface op);

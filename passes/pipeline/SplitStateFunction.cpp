@@ -266,7 +266,7 @@ void StateFunctionSplit::allReduce(Value value, const StageSet &where) {
     auto addend = dist::StageAddendOp::create(builder, value.getLoc(), addendType(value.getType()),
                                               stages[stage].values.lookup(value));
     auto total = dist::AllReduceOp::create(builder, value.getLoc(), value.getType(), dist::ReductionKind::Sum, addend,
-                                           builder.getStrArrayAttr({"pp"}), subset);
+                                           builder.getStrArrayAttr({"pp"}), subset, isCanonical);
     stages[stage].values.map(value, total.getOutput());
   }
 }

@@ -28,7 +28,8 @@ namespace tgpt {
 class StateFunctionSplit {
 public:
   StateFunctionSplit(mlir::func::FuncOp function, dist::SegmentKind kind, const StageHomes &homes)
-      : function(function), kind(kind), homes(homes), stageCount(homes.getStageCount()) {}
+      : function(function), kind(kind), homes(homes), stageCount(homes.getStageCount()),
+        isCanonical(addsCanonically(function)) {}
 
   /// Finds where each op can run and where it must.
   mlir::LogicalResult place();
@@ -82,6 +83,7 @@ private:
   dist::SegmentKind kind;
   const StageHomes &homes;
   int64_t stageCount;
+  bool isCanonical; ///< sums over the stages are trees
   llvm::DenseMap<mlir::Operation *, Place> places;
   std::vector<Stage> stages;
   int64_t allReduces = 0;

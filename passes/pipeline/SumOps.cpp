@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tgpt;
 
 bool tgpt::isSum(Operation *op) {
-  if (op->getNumResults() != 1 || op->getNumOperands() < 2)
+  if (op->getNumResults() != 1 || op->getNumOperands() < 2 || addsCanonically(op))
     return false;
   auto knowing = dyn_cast<ShardingRuleOpInterface>(op);
   if (!knowing || knowing.getShardingRule().linearity != ShardingRule::Linearity::Joint)

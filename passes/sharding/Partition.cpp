@@ -13,7 +13,8 @@
 //
 // Ops stay as they are: their attributes do not depend on the sharding. A
 // dist.reshard becomes the collectives that move the fewest bytes (ReshardPlan).
-// Axes of size 1 leave the layouts: they neither shard nor reduce.
+// Axes of size 1 leave the layouts: they neither shard nor reduce. Where the module's
+// reduction is canonical, sums over ranks are added in a tree.
 //
 // Relies on layouts that satisfy the ops' sharding rules (dist-propagate); leaves no
 // dist.reshard, and types that satisfy the same rules (dist-verify-partitioned).
@@ -165,14 +166,17 @@ static RankedTensorType typeAfter(RankedTensorType before, LayoutAttr layout, Me
   return RankedTensorType::get(shape, before.getElementType(), layout);
 }
 
-static Operation *buildStep(OpBuilder &builder, Location loc, Value input, const ReshardStep &step, MeshOp mesh) {
+static Operation *buildStep(OpBuilder &builder, Location loc, Value input, const ReshardStep &step, MeshOp mesh,
+                            bool isCanonical) {
   auto before = cast<RankedTensorType>(input.getType());
   RankedTensorType type = typeAfter(before, step.result, mesh);
   ArrayAttr axes = builder.getStrArrayAttr(step.axes);
   switch (step.kind) {
   case ReshardStep::Kind::AllReduce:
-    return AllReduceOp::create(builder, loc, type, layoutOf(before).getReduction(), input, axes, DenseI64ArrayAttr());
-  case ReshardStep::Kind::ReduceScatter: return ReduceScatterOp::create(builder, loc, type, input, step.dim, axes);
+    return AllReduceOp::create(builder, loc, type, layoutOf(before).getReduction(), input, axes, DenseI64ArrayAttr(),
+                               isCanonical && layoutOf(before).getReduction() == ReductionKind::Sum);
+  case ReshardStep::Kind::ReduceScatter:
+    return ReduceScatterOp::create(builder, loc, type, input, step.dim, axes, isCanonical);
   case ReshardStep::Kind::AllGather: return AllGatherOp::create(builder, loc, type, input, step.dim, axes);
   case ReshardStep::Kind::AllToAll: return AllToAllOp::create(builder, loc, type, input, step.dim, step.concat, axes);
   case ReshardStep::Kind::Slice: return SliceOp::create(builder, loc, type, input, step.dim, axes);
@@ -193,6 +197,7 @@ struct Partition : tgpt::impl::PartitionBase<Partition> {
       return signalPassFailure();
     }
     mesh = *meshes.begin();
+    isCanonical = addsCanonically(module);
     ShardCheck check(mesh);
     if (module.walk<WalkOrder::PreOrder>([&](Operation *op) { return WalkResult(check.check(op)); }).wasInterrupted())
       return signalPassFailure();
@@ -217,7 +222,7 @@ struct Partition : tgpt::impl::PartitionBase<Partition> {
     OpBuilder builder(reshard);
     Value value = reshard.getInput();
     for (const ReshardStep &step : entry->second) {
-      Operation *op = buildStep(builder, reshard.getLoc(), value, step, mesh);
+      Operation *op = buildStep(builder, reshard.getLoc(), value, step, mesh, isCanonical);
       op->setDiscardableAttrs(reshard->getDiscardableAttrDictionary());
       count(step.kind);
       value = op->getResult(0);
@@ -236,6 +241,7 @@ struct Partition : tgpt::impl::PartitionBase<Partition> {
   }
 
   MeshOp mesh;
+  bool isCanonical = false; ///< sums over ranks are trees
   DenseMap<std::pair<LayoutAttr, LayoutAttr>, SmallVector<ReshardStep>> plans;
 };
 

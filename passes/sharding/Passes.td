@@ -22,8 +22,8 @@ def SplitLoss : Pass<"tgpt-split-loss", "::mlir::ModuleOp"> {
     %sum, %logit = tgpt.softmax_sums %logits, %labels, %max : ...
     %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %logit : ...
     ```
-    Only run where the vocabulary is to be sharded: one fused kernel reads the logits
-    once, the steps read them twice.
+    Only run where the vocabulary is to be sharded, or one rank must add as ranks that
+    share it do: one fused kernel reads the logits once, the steps read them twice.
   }];
   let statistics = [
     Statistic<"numSplit", "losses-split", "Number of cross-entropies written as steps">,
@@ -111,6 +111,37 @@ def Propagate : Pass<"dist-propagate", "::mlir::ModuleOp"> {
     Statistic<"numReshards", "reshards-inserted", "Number of dist.reshard inserted">,
     Statistic<"numShared", "reshards-shared", "Number of uses served by a reshard made for an earlier use">,
     Statistic<"numClaimsDeclined", "claims-declined", "Number of axes an operand offered and the op could not take">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+}
+
+def ChunkReductions : Pass<"dist-chunk-reductions", "::mlir::ModuleOp"> {
+  let summary = "cut every sum into chunks that no grid changes";
+  let description = [{
+    In a module whose `tgpt.reduction` is "canonical", an op with a sum gets the
+    attribute `tgpt.chunks`: the dim that a grid may shard is cut into `chunks` parts (or
+    the most below that divide it) of the whole tensor, a batch into samples. Kernels add
+    each chunk by itself and the chunks in a tree; a rank that holds some of them computes
+    a sum that the whole sum contains. Other modules stay as they are.
+
+    **Input**
+    ```mlir
+    %y = tgpt.linear %x, %w : (tensor<2x8x64xf32, #dist.layout<[dp, -, tp]>>, ...) -> ...
+    ```
+    **Output**
+    ```mlir
+    %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 8, operand = 0, dim = 2>} : ...
+    ```
+    Fails when an op sums but does not say how its sum may be cut, when the mesh shards
+    a part of a sum that is not cut, or when what micro-batches add up is partial over an
+    axis other than dp.
+  }];
+  let options = [
+    Option<"chunks", "chunks", "int64_t", "8", "Chunks of a dim that tensor parallelism may shard: a power of two">,
+  ];
+  let statistics = [
+    Statistic<"numChunked", "sums-chunked", "Number of ops whose sum is cut">,
+    Statistic<"numExact", "sums-exact", "Number of ops whose sum is the same in any order">,
   ];
   let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
 }

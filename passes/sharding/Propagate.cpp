@@ -231,7 +231,8 @@ private:
   SmallVector<SmallVector<StringRef>> passedPartials(ShardingRuleOpInterface op, const FactorAxes &axes) {
     const ShardingRule &rule = axes.getRule();
     SmallVector<SmallVector<StringRef>> passed(op->getNumOperands());
-    if (op->getNumOperands() == 0 || (rule.linearity == ShardingRule::Linearity::Joint && !haveOnePartial(op)))
+    if (op->getNumOperands() == 0 || addsCanonically(op) ||
+        (rule.linearity == ShardingRule::Linearity::Joint && !haveOnePartial(op)))
       return passed;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       LayoutAttr layout = layoutOf(operand);
@@ -295,7 +296,9 @@ private:
       llvm::erase_if(partial, [&](StringRef axis) { return !layoutOf(accumulate.getValue()).isPartialOver(axis); });
     RankedTensorType type = typeOfSymbol(state);
     LayoutAttr target = layoutOf(type).withPartial(partial);
-    setTypeOfSymbol(state, dist::withLayout(type, target));
+    for (AccumulateOp accumulate : accumulates)
+      for (FlatSymbolRefAttr level : accumulate.getLevels())
+        setTypeOfSymbol(lookup(level), dist::withLayout(type, target));
     for (AccumulateOp accumulate : accumulates) {
       // Reshard next to the accumulate: a value may be added to several states.
       Value value = accumulate.getValue();

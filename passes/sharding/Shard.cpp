@@ -67,8 +67,15 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     FailureOr<TensorAxisSizes> split = splitTensorAxis(model, tp);
     if (failed(split))
       return signalPassFailure();
+    // Canonically, one rank runs the program of many, cut along the very same dims.
+    bool isCanonical = addsCanonically(getOperation());
+    if (isCanonical && split->inner > 1) {
+      getOperation().emitError() << "tp is " << int64_t(tp) << ", but canonical reduction needs a tp that divides the "
+                                 << split->outer << " KV heads; the nearest legal value is " << split->outer;
+      return signalPassFailure();
+    }
     addMesh(*split);
-    if (tp > 1 && failed(shardModel(model)))
+    if ((tp > 1 || isCanonical) && failed(shardModel(model)))
       return signalPassFailure();
     for (auto parameter : getOperation().getOps<ParameterOp>())
       if (!decisionOf(parameter)) {

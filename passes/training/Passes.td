@@ -163,4 +163,45 @@ def ScaleLoss : Pass<"tgpt-scale-loss", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
 }
 
+def CanonicalReduction : Pass<"tgpt-canonical-reduction", "::mlir::ModuleOp"> {
+  let summary = "write every sum of a step as one that no grid adds in another order";
+  let description = [{
+    After it a step's sums are trees over chunks, samples and micro-batches, in which
+    whatever one rank holds lies together; so every grid gives the bits of one rank. Marks
+    the module `tgpt.reduction = "canonical"`, which later passes heed: a partial sum is
+    reduced before it is added to another, collectives add in a tree, and the squared
+    norms of all gradients are added in the order of the model on every stage.
+
+    **Input**
+    ```mlir
+    %dx, %dw = tgpt.rms_norm_grad %dy, %x, %w, %rstd : (...) -> (tensor<2x8x4xf32>, tensor<4xf32>)
+    tgpt.accumulate %dw, @w.gradient : tensor<4xf32>
+    ```
+    **Output** (`micro-batches=4`)
+    ```mlir
+    tgpt.state gradient @w.gradient.carry.0 of @w : tensor<4xf32> {transient}
+    %dx, %dws = tgpt.rms_norm_grad %dy, %x, %w, %rstd : (...) -> (tensor<2x8x4xf32>, tensor<2x4xf32>)
+    %dw = tgpt.sum_leading %dws : (tensor<2x4xf32>) -> tensor<4xf32>
+    tgpt.accumulate %dw, @w.gradient carry [@w.gradient.carry.0] at %micro_batch of 4 : tensor<4xf32>, tensor<i32>
+    ```
+    Several accumulates of one state (a tied weight) get a state each, and sums of
+    `linear_dgrad` become one op. Fails on bf16 and f16, whose partial sums would be rounded, and
+    where the tree of one rank has no node for what a rank holds: tp must be a power of two
+    of at most `chunks`, the samples of a micro-batch and, with dp, the micro-batches a
+    power of two.
+  }];
+  let options = [
+    Option<"chunks", "chunks", "int64_t", "8", "Chunks of a dim that tensor parallelism may shard: a power of two">,
+    Option<"dp", "dp", "int64_t", "1", "Data-parallel ranks">,
+    Option<"tp", "tp", "int64_t", "1", "Tensor-parallel ranks">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "Micro-batches of a step and dp rank">,
+  ];
+  let statistics = [
+    Statistic<"numJoined", "sums-joined", "Number of sums of products written as one">,
+    Statistic<"numSeparated", "uses-separated", "Number of uses of a tied weight with an accumulator of their own">,
+    Statistic<"numCarries", "carries", "Number of states added for sums of micro-batches that wait for others">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
+}
+
 #endif // TGPT_PASSES_TRAINING_PASSES_TD

@@ -85,6 +85,10 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     ModuleOp module = getOperation();
     if (bucketMib < 0 || bucketMib > (int64_t(1) << 30))
       return module.emitError() << "option 'bucket-mib' is " << bucketMib << ", expected 0 to " << (int64_t(1) << 30);
+    if (addsCanonically(module))
+      return module.emitError()
+             << "canonical reduction has one order of additions for the norm of whole gradients, but "
+                "ZeRO adds up pieces; the nearest legal choice is --zero=0";
     FailureOr<StageLayers> cut = readCut(module);
     if (failed(cut))
       return failure();

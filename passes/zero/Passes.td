@@ -39,7 +39,8 @@ def FormBuckets : Pass<"zero-form-buckets", "::mlir::ModuleOp"> {
     ```
 
     Fails when: there is no mesh or "dp" is 1; a gradient is not partial over "dp", so that
-    there is nothing to reduce; `@begin` does something else to a gradient than clear it.
+    there is nothing to reduce; `@begin` does something else to a gradient than clear it;
+    the order of additions is canonical (tgpt-canonical-reduction).
   }];
   let options = [
     Option<"bucketMib", "bucket-mib", "int64_t", "25",

@@ -7,8 +7,9 @@
 //
 // What the engine asks of a communication backend. Tensors are row-major; a
 // collective along a dimension cuts or joins that dimension. Reductions add in
-// the order of the member index, so the same inputs give the same bits whatever
-// the timing; bf16 and f16 are added in f32 and rounded once. Shapes are checked when a
+// the order of the member index, or as Reduction::TreeSum says, so the same inputs
+// give the same bits whatever the timing; bf16 and f16 are added in f32 and rounded
+// once. Shapes are checked when a
 // plan is loaded, not here.
 //
 // In place: allReduce takes the same buffer as input and output; allGather and
@@ -25,7 +26,9 @@
 
 namespace tgpt::runtime {
 
-enum class Reduction : uint8_t { Sum, Max };
+/// TreeSum adds as kernels/api/SumTree.h does: over ranks that hold equal parts of a sum
+/// it is the sum of one rank that holds them all.
+enum class Reduction : uint8_t { Sum, Max, TreeSum };
 
 /// One rank's membership in one group. Calls are collective: every member makes
 /// the same calls in the same order. Each call returns when the output of this
@@ -39,7 +42,8 @@ public:
 
   virtual void allReduce(const TensorView &input, const TensorView &output, Reduction reduction) = 0;
   virtual void allGather(const TensorView &input, const TensorView &output, int dim) = 0;
-  virtual void reduceScatter(const TensorView &input, const TensorView &output, int dim) = 0;
+  virtual void reduceScatter(const TensorView &input, const TensorView &output, int dim,
+                             Reduction reduction = Reduction::Sum) = 0;
   /// Cuts the input along `splitDim`, sends part i to member i, joins what
   /// arrives along `concatDim` in member order.
   virtual void allToAll(const TensorView &input, const TensorView &output, int splitDim, int concatDim) = 0;

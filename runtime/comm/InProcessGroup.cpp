@@ -37,7 +37,7 @@ public:
   int64_t index() const override { return own; }
   void allReduce(const TensorView &input, const TensorView &output, Reduction reduction) override;
   void allGather(const TensorView &input, const TensorView &output, int dim) override;
-  void reduceScatter(const TensorView &input, const TensorView &output, int dim) override;
+  void reduceScatter(const TensorView &input, const TensorView &output, int dim, Reduction reduction) override;
   void allToAll(const TensorView &input, const TensorView &output, int splitDim, int concatDim) override;
   void barrier() override { group.meet(own); }
 
@@ -123,13 +123,14 @@ void InProcessGroup::Member::allGather(const TensorView &input, const TensorView
   group.meet(own);
 }
 
-void InProcessGroup::Member::reduceScatter(const TensorView &input, const TensorView &output, int dim) {
+void InProcessGroup::Member::reduceScatter(const TensorView &input, const TensorView &output, int dim,
+                                           Reduction reduction) {
   publish(input, output);
   int64_t blocks = blocksBefore(output, dim);
   int64_t blockElements = output.elements() / blocks;
   void *target = output.data;
   for (int64_t b = 0; b < blocks; ++b)
-    reduceRange(input.dtype, Reduction::Sum, group.inputs, (b * size() + own) * blockElements, {&target, 1},
+    reduceRange(input.dtype, reduction, group.inputs, (b * size() + own) * blockElements, {&target, 1},
                 b * blockElements, blockElements);
   group.meet(own);
 }

@@ -12,6 +12,7 @@
 #include "runtime/comm/ReduceRange.h"
 #include "runtime/kernels/api/BFloat16.h"
 #include "runtime/kernels/api/Float16.h"
+#include "runtime/kernels/api/SumTree.h"
 
 #include <algorithm>
 #include <cstring>
@@ -89,11 +90,41 @@ static void reduce(std::span<const void *const> inputs, int64_t from, std::span<
   }
 }
 
+/// The same, added in a tree.
+template <typename T>
+static void reduceInTree(std::span<const void *const> inputs, int64_t from, std::span<void *const> outputs, int64_t to,
+                         int64_t count) {
+  using A = decltype(widen(T{}));
+  constexpr int64_t block = 128;
+  A levels[mostSumTreeLevels][block];
+  T results[block];
+  for (int64_t start = 0; start < count; start += block) {
+    int64_t n = std::min(block, count - start);
+    sumInTree(
+        static_cast<int64_t>(inputs.size()),
+        [&](int64_t input, int64_t level) {
+          const T *values = static_cast<const T *>(inputs[input]) + from + start;
+          for (int64_t i = 0; i < n; ++i)
+            levels[level][i] = widen(values[i]);
+        },
+        [&](int64_t level) {
+          for (int64_t i = 0; i < n; ++i)
+            levels[level][i] += levels[level + 1][i];
+        });
+    for (int64_t i = 0; i < n; ++i)
+      narrow(levels[0][i], results[i]);
+    for (void *output : outputs)
+      std::memcpy(static_cast<T *>(output) + to + start, results, n * sizeof(T));
+  }
+}
+
 template <typename T>
 static void reduceAs(Reduction reduction, std::span<const void *const> inputs, int64_t from,
                      std::span<void *const> outputs, int64_t to, int64_t count) {
   if (reduction == Reduction::Sum)
     reduce<T, AddTo>(inputs, from, outputs, to, count);
+  else if (reduction == Reduction::TreeSum)
+    reduceInTree<T>(inputs, from, outputs, to, count);
   else
     reduce<T, KeepMax>(inputs, from, outputs, to, count);
 }

@@ -15,8 +15,8 @@
 namespace tgpt::runtime {
 
 /// outputs[..][toOffset + i] = inputs[0][fromOffset + i] (+|max) inputs[1][..] ...
-/// for i in [0, count), offsets in elements, in the order of `inputs`. f64, f32 and
-/// i32 (wrapping) in their own type, bf16 and f16 in f32 and rounded once; a NaN stays a
+/// for i in [0, count), offsets in elements, in the order of `inputs`, or as a TreeSum.
+/// f64, f32 and i32 (wrapping) in their own type, bf16 and f16 in f32 and rounded once; a NaN stays a
 /// NaN under max. An output may be an input at equal offsets.
 void reduceRange(DType dtype, Reduction reduction, std::span<const void *const> inputs, int64_t fromOffset,
                  std::span<void *const> outputs, int64_t toOffset, int64_t count);

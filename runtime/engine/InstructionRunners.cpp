@@ -21,9 +21,13 @@ static void runKernel(const BoundInstruction &instruction, StepContext &) {
     throw Error(status.error);
 }
 
+static Reduction reductionOf(const BoundInstruction &instruction) {
+  const std::string &opcode = instruction.source->opcode();
+  return opcode == "max" ? Reduction::Max : opcode == "tree_sum" ? Reduction::TreeSum : Reduction::Sum;
+}
+
 static void runAllReduce(const BoundInstruction &instruction, StepContext &) {
-  Reduction reduction = instruction.source->opcode() == "max" ? Reduction::Max : Reduction::Sum;
-  instruction.group->allReduce(instruction.call.inputs[0], instruction.call.outputs[0], reduction);
+  instruction.group->allReduce(instruction.call.inputs[0], instruction.call.outputs[0], reductionOf(instruction));
 }
 
 static void runAllGather(const BoundInstruction &instruction, StepContext &) {
@@ -33,7 +37,7 @@ static void runAllGather(const BoundInstruction &instruction, StepContext &) {
 
 static void runReduceScatter(const BoundInstruction &instruction, StepContext &) {
   instruction.group->reduceScatter(instruction.call.inputs[0], instruction.call.outputs[0],
-                                   static_cast<int>(instruction.source->dim()));
+                                   static_cast<int>(instruction.source->dim()), reductionOf(instruction));
 }
 
 static void runAllToAll(const BoundInstruction &instruction, StepContext &) {
@@ -51,6 +55,8 @@ static void runReceive(const BoundInstruction &instruction, StepContext &) {
 }
 
 static void runInput(const BoundInstruction &instruction, StepContext &context) {
+  if (instruction.source->opcode() == "micro_batch") // what the engine knows itself
+    return storeElement(instruction.call.outputs[0], static_cast<double>(context.microBatch));
   context.inputs->fill(instruction.source->opcode(), context.dpIndex, context.microBatch, instruction.call.outputs[0]);
 }
 

@@ -139,10 +139,11 @@ bool InstructionCheck::byKind() {
 
 bool InstructionCheck::reduction() {
   const std::string &opcode = instruction.opcode();
-  if (opcode == "sum" || (opcode == "max" && instruction.kind() == plan::Instruction::ALL_REDUCE) ||
+  if (opcode == "sum" || opcode == "tree_sum" ||
+      (opcode == "max" && instruction.kind() == plan::Instruction::ALL_REDUCE) ||
       (opcode.empty() && instruction.kind() == plan::Instruction::REDUCE_SCATTER))
     return true;
-  return fail("reduces by '" + opcode + "', possible are 'sum' and, for all_reduce, 'max'");
+  return fail("reduces by '" + opcode + "', possible are 'sum', 'tree_sum' and, for all_reduce, 'max'");
 }
 
 bool InstructionCheck::collective() {
@@ -229,6 +230,26 @@ bool InstructionCheck::overlaps() {
   return true;
 }
 
+/// The order of additions is the plan's, not an instruction's: a sum in another order among sums in a tree would
+/// change bits from grid to grid.
+static void checkOrderOfSums(const plan::Plan &plan, PlanProblems &problems) {
+  std::string other, tree;
+  for (const plan::StageProgram &stage : plan.stages())
+    for (int s = 0; s < stage.segments_size(); ++s)
+      for (int i = 0; i < stage.segments(s).instructions_size(); ++i) {
+        const plan::Instruction &instruction = stage.segments(s).instructions(i);
+        bool isReduction = instruction.kind() == plan::Instruction::ALL_REDUCE ||
+                           instruction.kind() == plan::Instruction::REDUCE_SCATTER;
+        if (!isReduction || instruction.opcode() == "max")
+          continue;
+        std::string &place = instruction.opcode() == "tree_sum" ? tree : other;
+        if (place.empty())
+          place = instructionPlace(plan, stage, s, i);
+      }
+  if (!tree.empty() && !other.empty())
+    problems.add(other + ": reduces by 'sum', but " + tree + " by 'tree_sum'");
+}
+
 void tgpt::runtime::checkInstructions(const plan::Plan &plan, const RankGrid &grid, const KernelCheck &kernelCheck,
                                       PlanProblems &problems) {
   for (const plan::StageProgram &stage : plan.stages())
@@ -238,4 +259,5 @@ void tgpt::runtime::checkInstructions(const plan::Plan &plan, const RankGrid &gr
         if (!problem.empty())
           problems.add(instructionPlace(plan, stage, s, i) + ": " + problem);
       }
+  checkOrderOfSums(plan, problems);
 }

@@ -136,7 +136,7 @@ public:
   /// The layout, or nothing where the input cannot be taken (`problem` says why).
   std::optional<plan::Layout> follow() {
     switch (instruction.kind()) {
-    case plan::Instruction::ALL_REDUCE: reduce(instruction.opcode()); break;
+    case plan::Instruction::ALL_REDUCE: reduce(instruction.opcode() == "max" ? "max" : "sum"); break;
     case plan::Instruction::ALL_GATHER: gather(instruction.dim()); break;
     case plan::Instruction::REDUCE_SCATTER:
       reduce("sum");

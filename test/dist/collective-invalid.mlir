@@ -297,3 +297,30 @@ func.func @all_reduce_c1_stages(%0: tensor<f32, #dist.layout<[], of = []>>) {
   %1 = dist.all_reduce sum %0 over ["pp"] : tensor<f32, #dist.layout<[], of = []>> to tensor<f32, #dist.layout<[], of = []>>
   return
 }
+
+// -----
+
+dist.mesh @mesh (dp = 2, tp = 2)
+func.func @all_reduce_c4_max(%x: tensor<4xf32, #dist.layout<[-], partial = max [tp], of = [4]>>) {
+  // expected-error @below {{adds in a tree but combines by max}}
+  %0 = dist.all_reduce max %x over ["tp"] tree : tensor<4xf32, #dist.layout<[-], partial = max [tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
+  return
+}
+
+// -----
+
+dist.mesh @mesh (dp = 2, tp = 2)
+func.func @all_reduce_c4_axes(%x: tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>>) {
+  // expected-error @below {{adds in a tree but over more than one axis: "dp", "tp"}}
+  %0 = dist.all_reduce sum %x over ["dp", "tp"] tree : tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
+  return
+}
+
+// -----
+
+dist.mesh @mesh (dp = 2, tp = 2)
+func.func @reduce_scatter_c3(%x: tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>>) {
+  // expected-error @below {{adds in a tree but over more than one axis: "dp", "tp"}}
+  %0 = dist.reduce_scatter %x dim 0 over ["dp", "tp"] tree : tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>> to tensor<1xf32, #dist.layout<[{dp, tp}], of = [4]>>
+  return
+}

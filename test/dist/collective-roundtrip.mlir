@@ -55,3 +55,12 @@ func.func @slice(%0: tensor<6x4xf32, #dist.layout<[dp, -], of = [12, 4]>>) {
   %1 = dist.slice %0 dim 0 over ["tp"] : tensor<6x4xf32, #dist.layout<[dp, -], of = [12, 4]>> to tensor<2x4xf32, #dist.layout<[{dp, tp}, -], of = [12, 4]>>
   return
 }
+
+// CHECK-LABEL: @sums_in_a_tree
+func.func @sums_in_a_tree(%x: tensor<4x9xf32, #dist.layout<[-, -], partial = [tp], of = [4, 9]>>) {
+  // CHECK: dist.all_reduce sum %{{.+}} over ["tp"] tree :
+  %0 = dist.all_reduce sum %x over ["tp"] tree : tensor<4x9xf32, #dist.layout<[-, -], partial = [tp], of = [4, 9]>> to tensor<4x9xf32, #dist.layout<[-, -], of = [4, 9]>>
+  // CHECK: dist.reduce_scatter %{{.+}} dim 1 over ["tp"] tree :
+  %1 = dist.reduce_scatter %x dim 1 over ["tp"] tree : tensor<4x9xf32, #dist.layout<[-, -], partial = [tp], of = [4, 9]>> to tensor<4x3xf32, #dist.layout<[-, tp], of = [4, 9]>>
+  return
+}

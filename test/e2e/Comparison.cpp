@@ -16,18 +16,21 @@ using namespace tgpt::runtime;
 
 using Role = plan::Variable::Role;
 
+/// Canonical reduction keeps the uses of a tied weight apart (`.use.1`): their sum is the
+/// gradient. What waits for other micro-batches (`.carry.0`) holds nothing after a step.
 static Snapshot snapshotOf(const Job &job, const StepMetrics &metrics) {
   Snapshot snapshot{metrics.loss, metrics.gradNorm, metrics.tokenCount, {}};
   double lossScale = std::isnan(metrics.value("loss_scale")) ? 1 : metrics.value("loss_scale");
   for (const std::string &name : job.variableNames()) {
     Role role = job.variable(name).role();
-    if (role == plan::Variable::SCALING)
+    if (role == plan::Variable::SCALING || name.find(".carry.") != std::string::npos)
       continue; // not of the model
     Values values = valuesOf(job.readVariable(name));
-    if (role == plan::Variable::GRADIENT)
-      for (double &value : values)
-        value /= lossScale;
-    snapshot.variables[name] = {role, std::move(values)};
+    auto [entry, isNew] = snapshot.variables.try_emplace(name.substr(0, name.find(".use.")));
+    entry->second.role = role;
+    entry->second.values.resize(values.size());
+    for (size_t i = 0; i < values.size(); ++i)
+      entry->second.values[i] += role == plan::Variable::GRADIENT ? values[i] / lossScale : values[i];
   }
   return snapshot;
 }

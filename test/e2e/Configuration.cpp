@@ -41,6 +41,8 @@ std::string Configuration::text() const {
     text += number(" --zero=", options.zero) + number(" --zero-bucket-mib=", options.zeroBucketMib);
   if (options.globalBatch)
     text += number(" --global-batch=", options.globalBatch);
+  if (options.reduction != "fast")
+    text += " --reduction=" + options.reduction;
   return text + number(" --micro-batches=", options.microBatches) +
          number(" --micro-batch-samples=", options.microBatchSamples);
 }
@@ -96,6 +98,15 @@ static bool isServed(const Configuration &drawn) {
          drawn.options.pp <= model.layers;
 }
 
+/// Whether there is a canonical order of additions (test/passes/canonical-reduction-invalid.mlir).
+static bool isServedCanonically(const Configuration &drawn) {
+  const CompileOptions &options = drawn.options;
+  auto isPowerOfTwo = [](int64_t number) { return (number & (number - 1)) == 0; };
+  return drawn.model.kvHeads % options.tp == 0 &&
+         (options.dp * options.microBatches == 1 || isPowerOfTwo(options.microBatchSamples)) &&
+         (options.dp == 1 || isPowerOfTwo(options.microBatches));
+}
+
 Configuration ConfigurationDraw::grid(const Configuration &model) {
   constexpr int64_t mostRanks = 16; // threads on a few cores
   int64_t samples = model.globalSamples();
@@ -120,6 +131,8 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     if (!leavesNoneEmpty || (samples % parts != 0 && coin()) || drawn.ranks() > mostRanks || !isServed(drawn))
       continue;
     options.globalBatch = samples % parts != 0 ? samples : 0;
+    bool isCanonical = options.zero == 0 && isServedCanonically(drawn) && coin();
+    options.reduction = isCanonical ? "canonical" : "fast";
     if (options.pp > 1 && coin())
       options.stages = stages(model.model.layers, options.pp);
     return drawn;

@@ -107,6 +107,7 @@ private:
     add("fixed loss scale", options.lossScaling.mode == LossScaling::Mode::Fixed);
     add("dynamic loss scale", options.lossScaling.mode == LossScaling::Mode::Dynamic);
     add("uneven batch", options.globalBatch > 0);
+    add("canonical reduction", options.reduction == "canonical");
     add("ignored labels", configuration.ignored != IgnoredLabels::None);
   }
 

@@ -23,11 +23,12 @@ enum class IgnoredLabels {
 };
 
 /// Feeds a fixed pattern of tokens: sample g of a step is the same whatever the
-/// grid. What fills the last micro-batches up has tokens too, but no labels.
+/// grid, and dealt out as runtime/data/Batches.h does. What fills the last micro-batches
+/// up has tokens too, but no labels.
 class TokenPattern : public StepInputs {
 public:
   TokenPattern(const plan::Plan &plan, double learningRate, IgnoredLabels ignored = IgnoredLabels::Uneven)
-      : shape(plan.training()), dp(sizeOfDp(plan)), learningRate(learningRate), ignored(ignored) {}
+      : shape(plan.training()), learningRate(learningRate), ignored(ignored) {}
 
   int64_t step = 1;
 
@@ -36,7 +37,7 @@ public:
       return storeElement(destination, learningRate);
     if (input == "step")
       return storeElement(destination, double(step));
-    int64_t first = (microBatch * dp + dpIndex) * shape.micro_batch_samples();
+    int64_t first = (dpIndex * shape.micro_batches() + microBatch) * shape.micro_batch_samples();
     if (input == "samples") {
       for (int64_t row = 0; row < destination.dim(0); ++row)
         destination.as<int32_t>()[row] = int32_t(first + row);
@@ -50,12 +51,6 @@ public:
   }
 
 private:
-  static int64_t sizeOfDp(const plan::Plan &plan) {
-    for (const plan::MeshAxis &axis : plan.mesh().axes())
-      if (axis.name() == "dp")
-        return axis.size();
-    return 1;
-  }
   int32_t token(int64_t sample, int64_t i) const {
     uint64_t mixed = uint64_t(step * 1000003 + sample * 7919 + i) * 0x9E3779B97F4A7C15u;
     return int32_t((mixed >> 40) % uint64_t(shape.vocabulary()));
@@ -73,7 +68,6 @@ private:
   }
 
   plan::TrainingShape shape;
-  int64_t dp;
   double learningRate;
   IgnoredLabels ignored;
 };

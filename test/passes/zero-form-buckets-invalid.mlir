@@ -58,3 +58,11 @@ module {
   }
   func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} { return }
 }
+
+// -----
+
+// expected-error @+1 {{canonical reduction has one order of additions for the norm of whole gradients, but ZeRO adds up pieces; the nearest legal choice is --zero=0}}
+module attributes {tgpt.reduction = "canonical"} {
+  dist.mesh @mesh (dp = 2, pp = 1, tp = 1)
+  func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} { return }
+}

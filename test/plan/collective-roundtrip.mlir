@@ -18,6 +18,8 @@ plan.program @exchanges mesh (dp = 1, pp = 1, tp = 3) training <sequence_length 
       plan.collective all_reduce_max %sum to %sum over @tp cost <flops = 24, bytes_read = 48, bytes_written = 48> : !plan.buffer<6x2xf32> to !plan.buffer<6x2xf32>
       // CHECK: plan.collective reduce_scatter %whole to %piece over @tp dim 0 cost
       plan.collective reduce_scatter %whole to %piece over @tp dim 0 cost <flops = 24, bytes_read = 48, bytes_written = 16> : !plan.buffer<6x2xf32> to !plan.buffer<2x2xf32>
+      // CHECK: plan.collective reduce_scatter %whole to %piece over @tp dim 0 tree cost
+      plan.collective reduce_scatter %whole to %piece over @tp dim 0 tree cost <flops = 24, bytes_read = 48, bytes_written = 16> : !plan.buffer<6x2xf32> to !plan.buffer<2x2xf32>
       // CHECK: plan.collective all_gather %piece to %whole over @tp dim 0 cost
       plan.collective all_gather %piece to %whole over @tp dim 0 cost <flops = 0, bytes_read = 16, bytes_written = 48> : !plan.buffer<2x2xf32> to !plan.buffer<6x2xf32>
       // CHECK: plan.collective all_to_all %whole to %turned over @tp dim 0 concat 1 cost

@@ -276,3 +276,18 @@ plan.program @output_c1_scalar mesh (dp = 2, pp = 1, tp = 3) training <sequence_
     }
   }
 }
+
+// -----
+
+// C4: a maximum is the same in any order.
+plan.program @collective_c4_tree mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.group @tp over ["tp"]
+  plan.stage 0 {
+    plan.region scratch slots 1
+    %x = plan.buffer "x" in scratch : !plan.buffer<6x2xf32>
+    plan.segment begin "begin" {
+      // expected-error @below {{'all_reduce_max' is no sum, so it takes no 'tree'}}
+      plan.collective all_reduce_max %x to %x over @tp tree cost <flops = 0, bytes_read = 0, bytes_written = 0> : !plan.buffer<6x2xf32> to !plan.buffer<6x2xf32>
+    }
+  }
+}

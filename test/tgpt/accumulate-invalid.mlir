@@ -36,3 +36,52 @@ func.func @accumulate_c1_layout(%x: tensor<f32, #dist.layout<[]>>) {
   tgpt.accumulate %x, @loss_sum : tensor<f32, #dist.layout<[]>>
   return
 }
+
+// -----
+
+tgpt.state metric @sum : tensor<f32>
+tgpt.state metric @carry : tensor<f32>
+func.func @accumulate_c2_count(%x: tensor<f32>, %i: tensor<i32>) {
+  // expected-error @below {{C2: has 1 carries, expected 2 for 5 micro-batches}}
+  tgpt.accumulate %x, @sum carry [@carry] at %i of 5 : tensor<f32>, tensor<i32>
+  return
+}
+
+// -----
+
+tgpt.state metric @sum : tensor<f32>
+func.func @accumulate_c2_few(%x: tensor<f32>, %i: tensor<i32>) {
+  // expected-error @below {{C2: is one of 2 micro-batches, expected at least 3 with carries}}
+  tgpt.accumulate %x, @sum carry [] at %i of 2 : tensor<f32>, tensor<i32>
+  return
+}
+
+// -----
+
+tgpt.state metric @sum : tensor<f32>
+func.func @accumulate_c2_distinct(%x: tensor<f32>, %i: tensor<i32>) {
+  // expected-error @below {{C2: names a state twice}}
+  tgpt.accumulate %x, @sum carry [@sum] at %i of 4 : tensor<f32>, tensor<i32>
+  return
+}
+
+// -----
+
+tgpt.state metric @sum : tensor<f32>
+// expected-note @below {{@carry declared here}}
+tgpt.state metric @carry : tensor<f64>
+func.func @accumulate_c2_type(%x: tensor<f32>, %i: tensor<i32>) {
+  // expected-error @below {{C1: type 'tensor<f32>' is not the declared 'tensor<f64>'}}
+  tgpt.accumulate %x, @sum carry [@carry] at %i of 4 : tensor<f32>, tensor<i32>
+  return
+}
+
+// -----
+
+tgpt.state metric @sum : tensor<f32>
+tgpt.parameter @weight : tensor<f32> = #tgpt.init<mean = 0.0, stddev = 0.02>
+func.func @accumulate_c2_parameter(%x: tensor<f32>, %i: tensor<i32>) {
+  // expected-error @below {{C2: @weight is a parameter, expected a state}}
+  tgpt.accumulate %x, @sum carry [@weight] at %i of 4 : tensor<f32>, tensor<i32>
+  return
+}

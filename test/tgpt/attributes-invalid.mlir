@@ -50,3 +50,66 @@ func.func @recomputed(%x: tensor<4xf32>) {
   %0 = tgpt.gelu %x {tgpt.recomputed = false} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{"tgpt.reduction" is "any", expected "canonical"}}
+module attributes {tgpt.reduction = "any"} {}
+
+// -----
+
+func.func @chunks_of_another_kind(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
+  // expected-error @below {{"tgpt.chunks" is 8 : i64, expected a #tgpt.chunks}}
+  %y = tgpt.linear %x, %w {tgpt.chunks = 8 : i64} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @chunks_of_no_sum(%x: tensor<2x8xf32>) {
+  // expected-error @below {{but the op has no sum that is cut}}
+  %y = tgpt.gelu %x {tgpt.chunks = #tgpt.chunks<count = 8, operand = 0, dim = 1>} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @chunks_of_no_dim(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
+  // expected-error @below {{"tgpt.chunks" names dim 2 of operand 1, but the op has there 2 dims}}
+  %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 8, operand = 1, dim = 2>} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @chunks_of_no_operand(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
+  // expected-error @below {{"tgpt.chunks" names dim 0 of operand 2, but the op has 2 operands}}
+  %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 8, operand = 2, dim = 0>} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @chunks_that_do_not_divide(%x: tensor<2x6xf32>, %w: tensor<4x6xf32>) {
+  // expected-error @below {{cuts dim 1 of operand 0 into 4 chunks, but 6 of its 6 elements lie here: no whole number of chunks}}
+  %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 4, operand = 0, dim = 1>} : (tensor<2x6xf32>, tensor<4x6xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// A shard that ends within a chunk would add a part of it.
+dist.mesh @mesh (tp = 4)
+func.func @chunks_cut_by_a_shard(%x: tensor<2x2xf32, #dist.layout<[-, tp], of = [2, 8]>>, %w: tensor<4x2xf32, #dist.layout<[-, tp], of = [4, 8]>>) {
+  // expected-error @below {{into 2 chunks, but 2 of its 8 elements lie here: no whole number of chunks}}
+  %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 2, operand = 0, dim = 1>} : (tensor<2x2xf32, #dist.layout<[-, tp], of = [2, 8]>>, tensor<4x2xf32, #dist.layout<[-, tp], of = [4, 8]>>) -> tensor<2x4xf32, #dist.layout<[-, -], partial = [tp], of = [2, 4]>>
+  return
+}
+
+// -----
+
+func.func @no_chunks(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
+  // expected-error @below {{count is 0, operand 0 and dim 1, expected a count of at least 1}}
+  %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 0, operand = 0, dim = 1>} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
+  return
+}

@@ -8,8 +8,8 @@ func.func @rms_norm_grad_c1_statistic_rank(%dy: tensor<4x6x12xf32>, %x: tensor<4
 
 // -----
 
-func.func @rms_norm_grad_c1_weight_gradient_rank(%dy: tensor<4x6x12xf32>, %x: tensor<4x6x12xf32>, %w: tensor<12xf32>, %rstd: tensor<4x6xf32>) {
-  // expected-error @below {{C1: weight_grad has rank 2, expected 1}}
+func.func @rms_norm_grad_c2_gradient_a_sample(%dy: tensor<4x6x12xf32>, %x: tensor<4x6x12xf32>, %w: tensor<12xf32>, %rstd: tensor<4x6xf32>) {
+  // expected-error @below {{C2: weight_grad dim 0 is 1 but input dim 0 is 4}}
   %0, %1 = tgpt.rms_norm_grad %dy, %x, %w, %rstd : (tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<12xf32>, tensor<4x6xf32>) -> (tensor<4x6x12xf32>, tensor<1x12xf32>)
   return
 }

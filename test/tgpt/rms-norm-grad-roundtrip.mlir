@@ -25,3 +25,10 @@ func.func @sequence_sharded_local(%dy: tensor<2x2x12xf32, #dist.layout<[dp, tp, 
   %0, %1 = tgpt.rms_norm_grad %dy, %x, %w, %rstd : (tensor<2x2x12xf32, #dist.layout<[dp, tp, -], of = [4, 6, 12]>>, tensor<2x2x12xf32, #dist.layout<[dp, tp, -], of = [4, 6, 12]>>, tensor<12xf32, #dist.layout<[-], of = [12]>>, tensor<2x2xf32, #dist.layout<[dp, tp], of = [4, 6]>>) -> (tensor<2x2x12xf32, #dist.layout<[dp, tp, -], of = [4, 6, 12]>>, tensor<12xf32, #dist.layout<[-], partial = [dp, tp], of = [12]>>)
   return
 }
+
+// CHECK-LABEL: @a_gradient_a_sample
+func.func @a_gradient_a_sample(%dy: tensor<2x3x4xf32>, %x: tensor<2x3x4xf32>, %w: tensor<4xf32>, %rstd: tensor<2x3xf32>) {
+  // CHECK: -> (tensor<2x3x4xf32>, tensor<2x4xf32>)
+  %dx, %dw = tgpt.rms_norm_grad %dy, %x, %w, %rstd : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<2x4xf32>)
+  return
+}

@@ -28,6 +28,7 @@ struct Options {
   std::string kernel, build;
   int threads = 1;
   double seconds = 0.05;
+  bool isCanonical = false;
 };
 
 static const CpuKernelBuild &chooseBuild(const std::string &name) {
@@ -60,7 +61,7 @@ static void benchDType(DType dtype, const Options &options) {
               options.threads == 1 ? "" : "s", std::string(build.name).c_str(), peak * 1e-9);
   std::printf("%-36s %10s %10s %8s %8s %10s\n", "kernel", "ms", "GFLOP/s", "of peak", "GB/s", "ms/step");
   bool found = false;
-  for (const Workload &call : trainingStepWorkloads({}, dtype))
+  for (const Workload &call : trainingStepWorkloads({}, dtype, options.isCanonical))
     if (options.kernel.empty() || call.kernel == options.kernel) {
       benchWorkload(call, options, build, peak, stepSeconds);
       found = true;
@@ -82,6 +83,7 @@ static int run(int argc, char **argv) {
   app.add_option("--threads", options.threads, "threads of each call")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app.add_flag("--canonical", options.isCanonical, "products and attention in the order that no grid changes");
   app.add_option("--seconds", options.seconds, "time spent on each call")->check(CLI::PositiveNumber);
   try {
     app.parse(argc, argv);

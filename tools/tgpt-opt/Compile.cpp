@@ -89,6 +89,8 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
     return fail("--zero is " + llvm::Twine(options.zero) + ", expected 0 to 3");
   if (options.zeroBucketMib < 0 || options.zeroBucketMib > (1 << 20))
     return fail("--zero-bucket-mib is " + llvm::Twine(options.zeroBucketMib) + ", expected 0 to 1048576");
+  if (options.reduction != "fast" && options.reduction != "canonical")
+    return fail("--reduction is '" + options.reduction + "', expected fast or canonical");
   for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", request.memoryReport},
                             {"communication-report", request.communicationReport}})
     if (form != "text" && form != "json" && form != "none")

@@ -50,6 +50,16 @@ struct Flags {
       cl::desc("Compute again in the backward instead of keeping: none (default), selective "
                "(attention core, norms, activations) or full (all of a layer but its input)"),
       cl::value_desc("mode"), cl::init("none"), cl::cat(category)};
+  cl::opt<std::string> reduction{
+      "reduction",
+      cl::desc("Order of additions: fast (default) or canonical (every grid gives the very bits of one rank, f32 and "
+               "f64)"),
+      cl::value_desc("order"), cl::init("fast"), cl::cat(category)};
+  cl::opt<int64_t> reductionChunks{
+      "reduction-chunks",
+      cl::desc("Chunks of what tensor parallelism may shard under --reduction=canonical, a power of two: the largest "
+               "tp that gives the same bits (default 8)"),
+      cl::value_desc("count"), cl::init(8), cl::cat(category)};
   cl::list<int64_t> stages{"stages",
                            cl::desc("Layers of each pipeline stage, such as 9,8,8,7 (default: as even as can be)"),
                            cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
@@ -117,10 +127,10 @@ std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->microBatches,
-            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->maxGradNorm,
-            flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial,
-            flags->lossScaleGrowth, flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing,
-            flags->zLoss, flags->seed);
+            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->reduction,
+            flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
+            flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff,
+            flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -171,6 +181,8 @@ CompileRequest tgpt::readCompileFlags() {
     options.microBatches = (options.globalBatch - 1) / row + 1;
   options.dtype = flags->dtype;
   options.recompute = flags->recompute;
+  options.reduction = flags->reduction;
+  options.reductionChunks = flags->reductionChunks;
   options.stages.assign(flags->stages.begin(), flags->stages.end());
   options.maxGradNorm = flags->maxGradNorm;
   options.beta1 = flags->beta1;

@@ -39,6 +39,7 @@ static void checkHeads(CallChecker &c, Operand q, Operand k, Operand v, Operand 
   c.requireInteger("head_dim", 1);
   c.requireInteger("causal", 0, 1);
   c.requireReal("scale");
+  c.optionalInteger("chunks", 0, 1);
   int64_t heads = headsOf(c, q);
   int64_t kvHeads = headsOf(c, k);
   if (!c.failed() && heads % kvHeads != 0)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/CallChecker.h"
+#include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/api/TypeDispatch.h"
 
 #include <cmath>
@@ -210,6 +211,14 @@ void CallChecker::optionalInteger(std::string_view name, int64_t least, int64_t 
   if (value < least || value > most)
     fail("attribute " + std::string(name) + " is " + std::to_string(value) + ", expected " +
          (value < least ? "at least " + std::to_string(least) : "at most " + std::to_string(most)));
+}
+
+void CallChecker::optionalChunks(int64_t count, std::string_view what) {
+  optionalInteger("chunks", 0, mostSumTreeAddends);
+  int64_t chunks = integer("chunks");
+  if (!failed() && chunks > 0 && count % chunks != 0)
+    fail("attribute chunks is " + std::to_string(chunks) + ", which does not divide the " + std::to_string(count) +
+         " " + std::string(what));
 }
 
 void CallChecker::requireReal(std::string_view name) {

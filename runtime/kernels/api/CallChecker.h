@@ -70,6 +70,8 @@ public:
   /// The same, for an attribute that may be absent (0 then).
   void optionalInteger(std::string_view name, int64_t least, int64_t most);
   void requireReal(std::string_view name);
+  /// Attribute `chunks`, which may be absent (0 then), cuts `count` of `what` into equal parts.
+  void optionalChunks(int64_t count, std::string_view what);
   int64_t integer(std::string_view name, int64_t otherwise = 0) const;
 
 private:

@@ -7,6 +7,9 @@
 #include "runtime/kernels/api/CallChecker.h"
 #include "runtime/kernels/api/ShapeChecks.h"
 
+#include <algorithm>
+#include <bit>
+
 using namespace tgpt::runtime;
 
 std::string tgpt::runtime::checkCast(const KernelCall &call) {
@@ -33,6 +36,25 @@ std::string tgpt::runtime::checkAccumulate(const KernelCall &call) {
   c.realType(input(0));
   c.realType(output(0));
   c.sameShape(output(0), input(0));
+  return c.error();
+}
+
+std::string tgpt::runtime::checkAccumulateTree(const KernelCall &call) {
+  size_t levels = std::max<size_t>(call.outputs.size(), 1);
+  CallChecker c(call, 2, 2, levels, (int64_t(1) << std::min<size_t>(levels, 62)) - 1);
+  c.computeType({input(0)});
+  c.accumulatorType({input(0)});
+  c.indexType(input(1));
+  c.scalar(input(1));
+  for (size_t level = 0; level < levels; ++level) {
+    c.accumulatorType({output(level)});
+    c.sameShape(output(level), input(0));
+  }
+  c.requireInteger("micro_batches", 2, INT32_MAX);
+  size_t needed = std::bit_width(uint64_t(std::max<int64_t>(c.integer("micro_batches"), 1) - 1));
+  if (!c.failed() && levels != needed)
+    c.fail("has " + std::to_string(levels) + " outputs, expected " + std::to_string(needed) + " levels for " +
+           std::to_string(c.integer("micro_batches")) + " micro-batches");
   return c.error();
 }
 

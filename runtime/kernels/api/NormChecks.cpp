@@ -7,6 +7,8 @@
 #include "runtime/kernels/api/CallChecker.h"
 #include "runtime/kernels/api/ShapeChecks.h"
 
+#include <algorithm>
+
 using namespace tgpt::runtime;
 
 /// `operands` are vectors over the last dimension of `x`.
@@ -14,6 +16,29 @@ static void widthVectors(CallChecker &c, Operand x, std::initializer_list<Operan
   c.minRank(x, 1);
   for (Operand operand : operands)
     c.shape(operand, {c.dim(x, -1)});
+}
+
+/// Positions of a sample, where `x` is [samples, positions, width]; else 0.
+static int64_t positionsOf(const CallChecker &c, Operand x) {
+  return !c.failed() && c.rank(x) == 3 ? c.dim(x, 1) : 0;
+}
+
+/// `gradients` are vectors over the last dimension of `x`, or with attribute `chunks` one
+/// such vector a sample: the sums over equal parts of `count` positions or heads.
+static void weightGradients(CallChecker &c, Operand x, int64_t width, int64_t count, std::string_view what,
+                            std::initializer_list<Operand> gradients) {
+  c.optionalChunks(count, what);
+  bool isBySample = c.integer("chunks") > 0;
+  if (isBySample && !c.failed() && c.integer("accumulate") != 0)
+    c.fail("attribute accumulate is " + std::to_string(c.integer("accumulate")) +
+           ", but with attribute chunks the sums of the samples are written");
+  if (isBySample && !c.failed() && c.rank(x) != 3)
+    c.fail(x, "rank is " + std::to_string(c.rank(x)) + ", expected 3 with attribute chunks");
+  for (Operand gradient : gradients)
+    if (isBySample)
+      c.shape(gradient, {c.dim(x, 0), width});
+    else
+      c.shape(gradient, {width});
 }
 
 std::string tgpt::runtime::checkRmsNorm(const KernelCall &call) {
@@ -31,7 +56,8 @@ std::string tgpt::runtime::checkRmsNormGrad(const KernelCall &call) {
   CallChecker c(call, 4, 4, 2, 0b10);
   c.computeType({input(1), input(0), input(2), output(0)});
   c.accumulatorType({input(3), output(1)});
-  widthVectors(c, input(1), {input(2), output(1)});
+  widthVectors(c, input(1), {input(2)});
+  weightGradients(c, input(1), c.dim(input(1), -1), positionsOf(c, input(1)), "positions", {output(1)});
   c.sameShape(input(0), input(1));
   c.sameShape(output(0), input(1));
   c.rowsShape(input(3), input(1));
@@ -63,7 +89,8 @@ std::string tgpt::runtime::checkHeadNormGrad(const KernelCall &call) {
   wholeHeads(c, input(1), input(2));
   c.sameShape(input(0), input(1));
   c.sameShape(output(0), input(1));
-  c.sameShape(output(1), input(2));
+  int64_t width = c.dim(input(2), 0);
+  weightGradients(c, input(1), width, c.dim(input(1), -1) / std::max<int64_t>(width, 1), "heads", {output(1)});
   return c.error();
 }
 
@@ -83,7 +110,8 @@ std::string tgpt::runtime::checkLayerNormGrad(const KernelCall &call) {
   CallChecker c(call, 5, 5, 3, 0b110);
   c.computeType({input(1), input(0), input(2), output(0)});
   c.accumulatorType({input(3), input(4), output(1), output(2)});
-  widthVectors(c, input(1), {input(2), output(1), output(2)});
+  widthVectors(c, input(1), {input(2)});
+  weightGradients(c, input(1), c.dim(input(1), -1), positionsOf(c, input(1)), "positions", {output(1), output(2)});
   c.sameShape(input(0), input(1));
   c.sameShape(output(0), input(1));
   c.rowsShape(input(3), input(1));

@@ -7,6 +7,8 @@
 #include "runtime/kernels/api/CallChecker.h"
 #include "runtime/kernels/api/ShapeChecks.h"
 
+#include <algorithm>
+
 using namespace tgpt::runtime;
 
 /// Input 0 is f64 or f32, and so are all the `operands`.
@@ -20,6 +22,10 @@ std::string tgpt::runtime::checkSumSquares(const KernelCall &call) {
   CallChecker c(call, 1, 1, 1);
   accumulatorOperands(c, {output(0)});
   c.scalar(output(0));
+  int64_t rank = c.failed() ? 0 : c.rank(input(0)), dim = c.integer("chunk_dim");
+  c.optionalInteger("chunk_dim", 0, std::max<int64_t>(rank - 1, 0));
+  if (!c.failed())
+    c.optionalChunks(rank == 0 ? 1 : c.dim(input(0), int(dim)), "elements of dimension chunk_dim");
   return c.error();
 }
 

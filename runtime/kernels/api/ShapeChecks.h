@@ -18,8 +18,10 @@ namespace tgpt::runtime {
 // LinearChecks.cpp
 std::string checkLinear(const KernelCall &call);
 std::string checkLinearDgrad(const KernelCall &call);
+std::string checkLinearDgradSum(const KernelCall &call);
 std::string checkLinearWgrad(const KernelCall &call);
 std::string checkSumLeading(const KernelCall &call);
+std::string checkSumPositions(const KernelCall &call);
 
 // NormChecks.cpp
 std::string checkRmsNorm(const KernelCall &call);
@@ -65,6 +67,7 @@ std::string checkCast(const KernelCall &call);
 std::string checkFill(const KernelCall &call);
 std::string checkCopy(const KernelCall &call);
 std::string checkAccumulate(const KernelCall &call);
+std::string checkAccumulateTree(const KernelCall &call);
 std::string checkSlice(const KernelCall &call);
 
 } // namespace tgpt::runtime

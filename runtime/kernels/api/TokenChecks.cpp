@@ -34,6 +34,7 @@ std::string tgpt::runtime::checkEmbeddingGrad(const KernelCall &call) {
   vocabularyTable(c, output(0), input(1));
   c.rowsShape(input(0), input(1));
   c.optionalInteger("vocab_offset", 0, INT32_MAX);
+  c.optionalChunks(c.elements(input(0)), "tokens");
   return c.error();
 }
 
@@ -89,6 +90,7 @@ std::string tgpt::runtime::checkRowMean(const KernelCall &call) {
   c.accumulatorType({output(0)});
   c.rowsShape(output(0), input(0));
   c.requireInteger("vocabulary", 1);
+  c.optionalChunks(c.dim(input(0), -1), "columns");
   return c.error();
 }
 
@@ -100,6 +102,7 @@ std::string tgpt::runtime::checkSoftmaxSums(const KernelCall &call) {
   for (Operand perRow : {input(1), input(2), output(0), output(1)})
     c.rowsShape(perRow, input(0));
   c.optionalInteger("vocab_offset", 0, INT32_MAX);
+  c.optionalChunks(c.dim(input(0), -1), "columns");
   return c.error();
 }
 
@@ -117,6 +120,7 @@ std::string tgpt::runtime::checkTokenLoss(const KernelCall &call) {
   }
   c.scalar(output(0));
   c.scalar(output(1));
+  c.optionalChunks(c.elements(input(0)), "tokens");
   lossAttributes(c, call);
   return c.error();
 }

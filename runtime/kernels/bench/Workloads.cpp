@@ -28,7 +28,8 @@ namespace {
 /// Adds the calls of a step to a list.
 class Step {
 public:
-  Step(const ModelSizes &m, DType compute) : m(m), t(compute), a(accumulatorOf(compute)) {}
+  Step(const ModelSizes &m, DType compute, bool isCanonical)
+      : m(m), t(compute), a(accumulatorOf(compute)), isCanonical(isCanonical) {}
 
   void linear(const std::string &role, int64_t k, int64_t n, int64_t count);
   void attention();
@@ -47,18 +48,30 @@ private:
     return calls.back();
   }
 
+  void cut(Workload &call, int64_t chunks) const {
+    if (isCanonical)
+      call.attributes.set("chunks", chunks);
+  }
+
   const ModelSizes &m;
   DType t, a;
+  bool isCanonical;
 };
 } // namespace
 
 void Step::linear(const std::string &role, int64_t k, int64_t n, int64_t count) {
   double flops = 2.0 * double(m.batch * m.sequence) * double(k) * double(n);
-  add("linear", role, {compute(rows(k)), compute({n, k})}, {compute(rows(n))}, count).flops = flops;
-  add("linear_dgrad", role, {compute(rows(n)), compute({n, k})}, {compute(rows(k))}, count).flops = flops;
+  constexpr int64_t chunks = 8;
+  Workload &forward = add("linear", role, {compute(rows(k)), compute({n, k})}, {compute(rows(n))}, count);
+  forward.flops = flops;
+  cut(forward, chunks);
+  Workload &dgrad = add("linear_dgrad", role, {compute(rows(n)), compute({n, k})}, {compute(rows(k))}, count);
+  dgrad.flops = flops;
+  cut(dgrad, chunks);
   Workload &wgrad = add("linear_wgrad", role, {compute(rows(n)), compute(rows(k))}, {accumulator({n, k})}, count);
   wgrad.flops = flops;
   wgrad.attributes.set("accumulate", int64_t(1));
+  cut(wgrad, m.batch);
 }
 
 void Step::attention() {
@@ -72,6 +85,7 @@ void Step::attention() {
     call.attributes.set("head_dim", c);
     call.attributes.set("causal", int64_t(1));
     call.attributes.set("scale", 1 / std::sqrt(double(c)));
+    cut(call, 1);
   };
   setAttributes(add("attention", "", {q, kv, kv}, {q, lse}, m.layers), forward);
   setAttributes(add("attention_grad", "", {q, q, kv, kv, q, lse}, {q, kv, kv}, m.layers), 2.5 * forward);
@@ -133,8 +147,8 @@ void Step::optimizer() {
     add("cast", "parameters", {state}, {compute({parameters})}, 1);
 }
 
-std::vector<Workload> tgpt::runtime::trainingStepWorkloads(const ModelSizes &m, DType compute) {
-  Step step(m, compute);
+std::vector<Workload> tgpt::runtime::trainingStepWorkloads(const ModelSizes &m, DType compute, bool isCanonical) {
+  Step step(m, compute, isCanonical);
   int64_t kvWidth = m.width / m.heads * m.kvHeads;
   step.linear("q, o", m.width, m.width, 2 * m.layers);
   step.linear("k, v", m.width, kvWidth, 2 * m.layers);

@@ -39,8 +39,9 @@ struct ModelSizes {
   int64_t layers = 12;
 };
 
-/// The calls of one training step in compute dtype `compute`, each kind once.
-std::vector<Workload> trainingStepWorkloads(const ModelSizes &sizes, DType compute);
+/// The calls of one training step in compute dtype `compute`, each kind once; canonically,
+/// products and attention have attribute `chunks`.
+std::vector<Workload> trainingStepWorkloads(const ModelSizes &sizes, DType compute, bool isCanonical = false);
 
 } // namespace tgpt::runtime
 

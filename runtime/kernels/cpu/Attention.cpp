@@ -11,7 +11,8 @@
 // keys the block can see (a product), softmax of each row, then the product with v.
 // Scores of one block are all that is ever stored. Sums in A; for bf16 the
 // probabilities are rounded to bf16 for the product with v. Each KV head is computed
-// by one thread: the same bits on any number of threads.
+// by one thread: the same bits on any number of threads. With attribute `chunks` = 1
+// the products are our own, which do not depend on how many heads there are here.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -102,11 +103,11 @@ static void attendBlock(const AttentionGeometry &g, const AttentionOperands<T> &
 }
 
 template <typename T>
-static KernelStatus attendKvHead(const AttentionGeometry &g, const AttentionOperands<T> &x, DType dtype, int64_t item) {
+static KernelStatus attendKvHead(const AttentionGeometry &g, const AttentionOperands<T> &x, BlockProducts products,
+                                 int64_t item) {
   AttentionWorkspace<T> w(g);
   if (!w.allocated())
     return {workspaceExhausted};
-  BlockProducts products(dtype);
   for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
     attendBlock(g, x, w, products, {item / g.kvHeads, item % g.kvHeads, begin, std::min(step, g.sequence - begin)});
   return products.status();
@@ -119,7 +120,7 @@ KernelStatus attention(const KernelCall &call) {
     AttentionOperands<decltype(zero)> operands(call);
     std::atomic<const char *> error = nullptr;
     forChunks(g.batch * g.kvHeads, 1, [&](int64_t item, int64_t) {
-      if (KernelStatus status = attendKvHead(g, operands, dtype, item); !status.ok())
+      if (KernelStatus status = attendKvHead(g, operands, BlockProducts(call, dtype), item); !status.ok())
         error = status.error;
     });
     return {error};

@@ -81,11 +81,13 @@ inline int64_t scoreStride(int64_t keys) {
 /// A product on this thread; the first failure of several is kept.
 class BlockProducts {
 public:
-  explicit BlockProducts(DType inputType) : inputType(inputType) {}
+  BlockProducts(const KernelCall &call, DType inputType)
+      : inputType(inputType), chunks(call.attributes->integer("chunks")) {}
 
   /// c[m,n] = or += op(a) op(b).
   template <typename T, typename C> void multiply(GemmShape shape, const T *a, const T *b, C *c) {
     shape.inputType = inputType;
+    shape.chunks = chunks;
     shape.outputType = std::is_same_v<T, C> ? inputType : accumulatorOf(inputType);
     if (KernelStatus status = gemm(shape, {a, b, c}); !status.ok() && first.ok())
       first = status;
@@ -94,6 +96,7 @@ public:
 
 private:
   DType inputType;
+  int64_t chunks; ///< 1: every product in order, whatever its size; 0: as the library likes
   KernelStatus first;
 };
 

@@ -11,7 +11,7 @@
 // Probabilities are computed again from lse, a block of query rows of all query
 // heads of a KV head at a time. Sums in A; for bf16, p and ds are rounded to bf16
 // for their products. The blocks of a KV head are added to dk and dv in order by
-// one thread: the same bits on any number of threads.
+// one thread: the same bits on any number of threads. `chunks` as in attention.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -118,14 +118,13 @@ template <typename T> static void storeRows(const AttentionGeometry &g, const Ac
 }
 
 template <typename T>
-static KernelStatus gradKvHead(const AttentionGeometry &g, const GradOperands<T> &x, DType dtype, int64_t b,
+static KernelStatus gradKvHead(const AttentionGeometry &g, const GradOperands<T> &x, BlockProducts products, int64_t b,
                                int64_t kvHead) {
   GradWorkspace<T> w(g);
   if (!w.allocated())
     return {workspaceExhausted};
   std::fill(w.dk, w.dk + g.sequence * g.c, 0);
   std::fill(w.dv, w.dv + g.sequence * g.c, 0);
-  BlockProducts products(dtype);
   for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
     gradBlock(g, x, w, products, {b, kvHead, begin, std::min(step, g.sequence - begin)});
   storeRows(g, w.dk, x.dk + g.keyAt(b, kvHead));
@@ -140,7 +139,8 @@ KernelStatus attentionGrad(const KernelCall &call) {
     GradOperands<decltype(zero)> operands(call);
     std::atomic<const char *> error = nullptr;
     forChunks(g.batch * g.kvHeads, 1, [&](int64_t item, int64_t) {
-      if (KernelStatus s = gradKvHead(g, operands, dtype, item / g.kvHeads, item % g.kvHeads); !s.ok())
+      BlockProducts products(call, dtype);
+      if (KernelStatus s = gradKvHead(g, operands, products, item / g.kvHeads, item % g.kvHeads); !s.ok())
         error = s.error;
     });
     return {error};

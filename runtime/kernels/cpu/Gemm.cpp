@@ -12,8 +12,10 @@
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
 KernelStatus gemm(const GemmShape &shape, const GemmOperands &operands) {
-  if (shape.inputType == DType::F64)
-    return gemmF64(shape, operands);
+  if (shape.inputType == DType::F64 || shape.chunks > 0) {
+    GemmTerm term{operands.a, operands.b, shape.k, shape.lda, shape.ldb};
+    return gemmInOrder(shape, {&term, 1}, operands.c, shape.hasBias ? operands.bias : nullptr);
+  }
   if (shape.inputType != DType::F16)
     if (std::optional<KernelStatus> done = gemmOneDnn(shape, operands))
       return *done;
@@ -31,20 +33,49 @@ static int64_t rowsOfC(const GemmShape &shape) {
   return (chunkCount(shape.m, chunks) + 15) / 16 * 16;
 }
 
-KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operands) {
-  int64_t chunk = rowsOfC(shape);
+/// multiply(shape, begin) for each chunk of rows of C; the first failure is kept.
+template <typename Multiply> static KernelStatus forRowsOfC(const GemmShape &shape, const Multiply &multiply) {
   std::atomic<const char *> error = nullptr;
-  forChunks(shape.m, chunk, [&](int64_t begin, int64_t end) {
+  forChunks(shape.m, rowsOfC(shape), [&](int64_t begin, int64_t end) {
     GemmShape part = shape;
     part.m = end - begin;
-    GemmOperands at = operands;
-    int64_t skipA = shape.transposeA ? begin : begin * shape.lda;
-    at.a = static_cast<const char *>(operands.a) + skipA * int64_t(sizeInBytes(shape.inputType));
-    at.c = static_cast<char *>(operands.c) + begin * shape.ldc * int64_t(sizeInBytes(shape.outputType));
-    if (KernelStatus status = gemm(part, at); !status.ok())
+    if (KernelStatus status = multiply(part, begin); !status.ok())
       error = status.error;
   });
   return {error};
+}
+
+/// Row `begin` of op(A).
+static const void *rowOfA(const GemmShape &shape, const void *a, int64_t lda, int64_t begin) {
+  int64_t skipped = shape.transposeA ? begin : begin * lda;
+  return static_cast<const char *>(a) + skipped * int64_t(sizeInBytes(shape.inputType));
+}
+
+static void *rowOfC(const GemmShape &shape, void *c, int64_t begin) {
+  return static_cast<char *>(c) + begin * shape.ldc * int64_t(sizeInBytes(shape.outputType));
+}
+
+KernelStatus gemmOverThreads(const GemmShape &shape, const GemmOperands &operands) {
+  return forRowsOfC(shape, [&](const GemmShape &part, int64_t begin) {
+    GemmOperands at = operands;
+    at.a = rowOfA(shape, operands.a, shape.lda, begin);
+    at.c = rowOfC(shape, operands.c, begin);
+    return gemm(part, at);
+  });
+}
+
+KernelStatus gemmInOrderOverThreads(const GemmShape &shape, std::span<const GemmTerm> terms, void *c) {
+  return forRowsOfC(shape, [&](const GemmShape &part, int64_t begin) -> KernelStatus {
+    constexpr size_t mostTerms = 8;
+    GemmTerm at[mostTerms];
+    if (terms.size() > mostTerms)
+      return {"more than 8 products in one sum"};
+    for (size_t t = 0; t < terms.size(); ++t) {
+      at[t] = terms[t];
+      at[t].a = rowOfA(shape, terms[t].a, terms[t].lda, begin);
+    }
+    return gemmInOrder(part, {at, terms.size()}, rowOfC(shape, c, begin), nullptr);
+  });
 }
 
 } // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -7,7 +7,9 @@
 //
 // sum_squares: sum of x^2, squared and summed in f64;
 //              chunks are added in order: the same bits on any
-//              number of threads.
+//              number of threads. With attributes `chunks` and `chunk_dim`
+//              that dim is cut into so many equal parts; the sums of their
+//              squares, rounded to A, are added in a tree.
 // clip_scale:  with n = count (times the loss scale) grad_norm = sqrt(norm_squared)/n;
 //              scale = min(1, max_norm/(grad_norm + 1e-6))/n; both 0 where
 //              n is 0 (no valid token: nothing to learn from).
@@ -15,6 +17,7 @@
 // divide:      x/y, 0 where y is 0. Scalars, in f64.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
@@ -37,6 +40,29 @@ template <typename A> static double sumOfSquares(const A *x, int64_t n) {
   return sums[0];
 }
 
+/// Sum of squares of the part [begin, begin + part) of dimension `dim`, in f64.
+template <typename A> static double sumOfSquares(const TensorView &x, int dim, int64_t begin, int64_t part) {
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < dim; ++i)
+    outer *= x.dim(i);
+  for (int i = dim + 1; i < x.rank; ++i)
+    inner *= x.dim(i);
+  double sum = 0;
+  for (int64_t o = 0; o < outer; ++o)
+    sum += sumOfSquares(x.as<A>() + (o * x.dim(dim) + begin) * inner, part * inner);
+  return sum;
+}
+
+/// The parts of dimension `chunk_dim` apart, in a tree.
+template <typename A> static void sumSquaresOfChunks(const KernelCall &call, int64_t chunks) {
+  const TensorView &x = call.inputs[0];
+  int dim = int(call.attributes->integer("chunk_dim"));
+  int64_t part = x.rank == 0 ? 1 : x.dim(dim) / chunks;
+  *call.outputs[0].as<A>() = sumScalarsInTree<A>(chunks, [&](int64_t i) {
+    return A(x.rank == 0 ? sumOfSquares(x.as<A>(), 1) : sumOfSquares<A>(x, dim, i * part, part));
+  });
+}
+
 KernelStatus sumSquares(const KernelCall &call) {
   constexpr int64_t mostChunks = 256;
   int64_t n = call.inputs[0].elements(), chunk = std::max(chunkElements, chunkCount(n, mostChunks));
@@ -44,6 +70,10 @@ KernelStatus sumSquares(const KernelCall &call) {
   return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
     using A = decltype(zero);
     const A *x = call.inputs[0].as<A>();
+    if (int64_t parts = call.attributes->integer("chunks"); parts > 0) {
+      sumSquaresOfChunks<A>(call, parts);
+      return {};
+    }
     forChunks(n, chunk,
               [&](int64_t begin, int64_t end) { sums[begin / chunk] = sumOfSquares(x + begin, end - begin); });
     double total = 0;

@@ -11,7 +11,8 @@
 // in the cache, and a stored one would be h numbers a row.
 // x, y, dy, dx T[...,h*c], w T[c], dw A[c]; sums in A. A head is summed by one thread;
 // dw is summed per chunk of heads, chunks in order: the same bits on any number of
-// threads.
+// threads. With attribute `chunks`, dw is [samples,c]: of each sample the tree over so
+// many chunks of heads, each summed over the positions.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -74,14 +75,28 @@ KernelStatus headNormGrad(const KernelCall &call) {
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
+    const T *from = x.as<T>(), *grad = dy.as<T>(), *weight = w.as<T>();
+    T *to = call.outputs[0].as<T>();
+    auto head = [&](int64_t i, A *own) {
+      gradHead(grad + i * c, from + i * c, weight, rstdOf(from + i * c, c, epsilon), to + i * c, own, c);
+    };
+    if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0) {
+      int64_t positions = x.dim(1), headsOfRow = x.dim(2) / c, chunk = headsOfRow / chunks;
+      return SampleSums<A>(c, 1, chunks)
+          .forEachSample(
+              x.dim(0),
+              [&](int64_t sample, int64_t part, A *own) {
+                for (int64_t s = sample * positions; s < (sample + 1) * positions; ++s)
+                  forRange(s * headsOfRow + part * chunk, chunk, head, own);
+              },
+              [&](int64_t sample, const A *sums) { std::copy_n(sums, c, call.outputs[1].as<A>() + sample * c); });
+    }
     PartialSums<A> sums(heads, c, 1);
     if (!sums.allocated())
       return {workspaceExhausted};
-    const T *from = x.as<T>(), *grad = dy.as<T>(), *weight = w.as<T>();
-    T *to = call.outputs[0].as<T>();
     sums.forEachChunk([&](int64_t begin, int64_t end, A *own) {
       for (int64_t i = begin; i < end; ++i)
-        gradHead(grad + i * c, from + i * c, weight, rstdOf(from + i * c, c, epsilon), to + i * c, own, c);
+        head(i, own);
     });
     sums.total(0, call.outputs[1].as<A>(), call.accumulates(1));
     return {};

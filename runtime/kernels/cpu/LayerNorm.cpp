@@ -10,7 +10,9 @@
 // dw = sum over rows of dy n, dbias = sum over rows of dy.
 // x, y, dy, dx T[rows,d], w, bias T[d], mean, rstd A[rows], dw, dbias A[d]; sums
 // in A, variance in a second pass over the row. dw and dbias are summed per chunk
-// of rows, chunks in order: the same bits on any number of threads.
+// of rows, chunks in order: the same bits on any number of threads. With attribute
+// `chunks`, dw and dbias are [samples,d]: of each sample the tree over so many chunks of
+// positions.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -92,13 +94,27 @@ KernelStatus layerNormGrad(const KernelCall &call) {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
     const A *mean = call.inputs[3].as<A>(), *rstd = call.inputs[4].as<A>();
+    auto row = [&](int64_t i, A *own) {
+      gradRow(dy.as<T>() + i * d, x.as<T>() + i * d, call.inputs[2].as<T>(), mean[i], rstd[i], dx.as<T>() + i * d, own,
+              own + d, d);
+    };
+    if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0) {
+      int64_t chunk = x.dim(1) / chunks;
+      return SampleSums<A>(d, 2, chunks)
+          .forEachSample(
+              x.dim(0),
+              [&](int64_t sample, int64_t c, A *own) { forRange((sample * chunks + c) * chunk, chunk, row, own); },
+              [&](int64_t sample, const A *sums) {
+                std::copy_n(sums, d, call.outputs[1].as<A>() + sample * d);
+                std::copy_n(sums + d, d, call.outputs[2].as<A>() + sample * d);
+              });
+    }
     PartialSums<A> sums(x.rows(), d, 2);
     if (!sums.allocated())
       return {workspaceExhausted};
     sums.forEachChunk([&](int64_t begin, int64_t end, A *own) {
       for (int64_t i = begin; i < end; ++i)
-        gradRow(dy.as<T>() + i * d, x.as<T>() + i * d, call.inputs[2].as<T>(), mean[i], rstd[i], dx.as<T>() + i * d,
-                own, own + d, d);
+        row(i, own);
     });
     sums.total(0, call.outputs[1].as<A>(), call.accumulates(1));
     sums.total(1, call.outputs[2].as<A>(), call.accumulates(2));

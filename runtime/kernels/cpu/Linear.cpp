@@ -8,6 +8,10 @@
 // linear:       y[rows,n]  = x[rows,k] w[n,k]^T + bias[n]
 // linear_dgrad: dx[rows,k] = dy[rows,n] w[n,k]
 // linear_wgrad: dw[n,k]    = or += dy[rows,n]^T x[rows,k]
+// linear_dgrad_sum: dx[rows,k] = sum over i of dy_i[rows,n_i] w_i[n_i,k], one chunk
+//               after the other: a chunk has its part of every n_i.
+// With attribute `chunks` the contracted dim is added up in so many chunks and these
+// in a tree (api/SumTree.h), whatever the other dims are; without, as the library does.
 // T in and out, dw in A; accumulation in f64 for f64, else f32. Rows of the
 // result are split over threads in chunks that depend on the shape alone, each
 // computed by one thread: the same bits on any number of threads.
@@ -17,6 +21,8 @@
 #include "runtime/kernels/cpu/Gemm.h"
 #include "runtime/kernels/cpu/Kernels.h"
 
+#include <algorithm>
+
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
 KernelStatus linear(const KernelCall &call) {
@@ -25,6 +31,7 @@ KernelStatus linear(const KernelCall &call) {
   shape.m = x.rows(), shape.n = y.dim(-1), shape.k = x.dim(-1);
   shape.lda = shape.k, shape.ldb = shape.k, shape.ldc = shape.n;
   shape.hasBias = call.inputs.size() > 2;
+  shape.chunks = call.attributes->integer("chunks");
   return gemmOverThreads(shape, {x.data, w.data, y.data, shape.hasBias ? call.inputs[2].data : nullptr});
 }
 
@@ -33,7 +40,24 @@ KernelStatus linearDgrad(const KernelCall &call) {
   GemmShape shape{.inputType = dy.dtype, .outputType = dx.dtype};
   shape.m = dy.rows(), shape.n = dx.dim(-1), shape.k = dy.dim(-1);
   shape.lda = shape.k, shape.ldb = shape.n, shape.ldc = shape.n;
+  shape.chunks = call.attributes->integer("chunks");
   return gemmOverThreads(shape, {dy.data, w.data, dx.data});
+}
+
+KernelStatus linearDgradSum(const KernelCall &call) {
+  constexpr size_t mostTerms = 8;
+  GemmTerm terms[mostTerms];
+  size_t count = call.inputs.size() / 2;
+  const TensorView &dx = call.outputs[0];
+  GemmShape shape{.inputType = dx.dtype, .outputType = dx.dtype};
+  shape.m = dx.rows(), shape.n = dx.dim(-1), shape.ldc = shape.n;
+  shape.chunks = std::max<int64_t>(call.attributes->integer("chunks"), 1);
+  for (size_t i = 0; i < count; ++i) {
+    const TensorView &dy = call.inputs[i], &w = call.inputs[count + i];
+    terms[i] = {dy.data, w.data, dy.dim(-1), dy.dim(-1), shape.n};
+    shape.k += terms[i].k;
+  }
+  return gemmInOrderOverThreads(shape, {terms, count}, dx.data);
 }
 
 KernelStatus linearWgrad(const KernelCall &call) {
@@ -42,6 +66,7 @@ KernelStatus linearWgrad(const KernelCall &call) {
   shape.accumulate = call.accumulates(0);
   shape.m = dy.dim(-1), shape.n = x.dim(-1), shape.k = dy.rows();
   shape.lda = shape.m, shape.ldb = shape.n, shape.ldc = shape.n;
+  shape.chunks = call.attributes->integer("chunks");
   return gemmOverThreads(shape, {dy.data, x.data, dw.data});
 }
 

@@ -13,9 +13,14 @@
 #ifndef TGPT_RUNTIME_KERNELS_CPU_PARTIALSUMS_H
 #define TGPT_RUNTIME_KERNELS_CPU_PARTIALSUMS_H
 
+#include "runtime/kernels/api/Kernel.h"
+#include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Parallel.h"
 #include "runtime/kernels/cpu/Workspace.h"
+
+#include <algorithm>
+#include <atomic>
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
@@ -62,6 +67,67 @@ private:
   int64_t rows, width, stride, chunk;
   A *sums;
 };
+
+/// body(i, sums) for i in [first, first + count).
+template <typename Body, typename A> void forRange(int64_t first, int64_t count, const Body &body, A *sums) {
+  for (int64_t i = first; i < first + count; ++i)
+    body(i, sums);
+}
+
+/// Sums over the chunks of each sample, in a tree (api/SumTree.h): what a rank that holds
+/// some of the chunks sums is what the sum over all of them contains.
+template <typename A> class SampleSums {
+public:
+  /// Of each sample `vectors` sums of `width` elements.
+  SampleSums(int64_t width, int64_t vectors, int64_t chunks) : width(width), stride(width * vectors), chunks(chunks) {}
+
+  /// body(sample, chunk, sums) for each chunk of each sample adds to sums that start at
+  /// 0; total(sample, sums) takes the sum of all chunks of a sample.
+  template <typename Body, typename Total>
+  KernelStatus forEachSample(int64_t samples, const Body &body, const Total &total) const {
+    std::atomic<const char *> error = nullptr;
+    forChunks(samples, 1, [&](int64_t sample, int64_t) {
+      A *levels = workspace<A>(WorkspaceUse::PartialSums, sumTreeLevels(chunks) * stride);
+      if (!levels) {
+        error = workspaceExhausted;
+        return;
+      }
+      sumInTree(
+          chunks,
+          [&](int64_t chunk, int64_t level) {
+            std::fill_n(levels + level * stride, stride, A(0));
+            body(sample, chunk, levels + level * stride);
+          },
+          [&](int64_t level) { addRow(levels + (level + 1) * stride, levels + level * stride, stride); });
+      total(sample, levels);
+    });
+    return {error};
+  }
+
+private:
+  int64_t width, stride, chunks;
+};
+
+/// to[j] = or += the sum over `addends` rows, each addend(i, sums) added to sums that
+/// start at 0, in a tree. `width` elements, columns apart on the threads.
+template <typename A, typename Addend>
+KernelStatus sumRowsInTree(int64_t addends, int64_t width, A *to, bool accumulate, const Addend &addend) {
+  constexpr int64_t columns = 1024;
+  forChunks(width, columns, [&](int64_t begin, int64_t end) {
+    A levels[mostSumTreeLevels][columns];
+    sumInTree(
+        addends,
+        [&](int64_t i, int64_t level) {
+          std::fill_n(levels[level], end - begin, A(0));
+          addend(i, begin, end, levels[level]);
+        },
+        [&](int64_t level) { addRow(levels[level + 1], levels[level], end - begin); });
+    if (!accumulate)
+      std::fill(to + begin, to + end, A(0));
+    addRow(levels[0], to + begin, end - begin);
+  });
+  return {};
+}
 
 } // namespace tgpt::runtime::cpu::TGPT_ISA
 

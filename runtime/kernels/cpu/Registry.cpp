@@ -11,6 +11,7 @@ namespace tgpt::runtime::cpu::TGPT_ISA {
 
 static constexpr KernelEntry table[] = {
     {"accumulate", {accumulate, checkAccumulate}},
+    {"accumulate_tree", {accumulateTree, checkAccumulateTree}},
     {"adamw", {adamW, checkAdamW}},
     {"add", {add, checkAdd}},
     {"add_n", {addN, checkAddN}},
@@ -35,6 +36,7 @@ static constexpr KernelEntry table[] = {
     {"layer_norm_grad", {layerNormGrad, checkLayerNormGrad}},
     {"linear", {linear, checkLinear}},
     {"linear_dgrad", {linearDgrad, checkLinearDgrad}},
+    {"linear_dgrad_sum", {linearDgradSum, checkLinearDgradSum}},
     {"linear_wgrad", {linearWgrad, checkLinearWgrad}},
     {"rms_norm", {rmsNorm, checkRmsNorm}},
     {"rms_norm_grad", {rmsNormGrad, checkRmsNormGrad}},
@@ -44,6 +46,7 @@ static constexpr KernelEntry table[] = {
     {"slice", {slice, checkSlice}},
     {"softmax_sums", {softmaxSums, checkSoftmaxSums}},
     {"sum_leading", {sumLeading, checkSumLeading}},
+    {"sum_positions", {sumPositions, checkSumPositions}},
     {"sum_squares", {sumSquares, checkSumSquares}},
     {"swiglu", {swiglu, checkSwiglu}},
     {"swiglu_grad", {swigluGrad, checkSwigluGrad}},

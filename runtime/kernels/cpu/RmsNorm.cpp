@@ -9,7 +9,8 @@
 // With g = dy w: dx = rstd (g - x rstd^2 mean(g x)), dw = sum over rows of dy x rstd.
 // x, y, dy, dx T[rows,d], w T[d], rstd A[rows], dw A[d]; sums in A. A row is read
 // from memory once. A row is summed by one thread; dw is summed per chunk of
-// rows, chunks in order: the same bits on any number of threads.
+// rows, chunks in order: the same bits on any number of threads. With attribute
+// `chunks`, dw is [samples,d]: of each sample the tree over so many chunks of positions.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -68,12 +69,23 @@ KernelStatus rmsNormGrad(const KernelCall &call) {
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
+    auto row = [&](int64_t i, A *own) {
+      gradRow(dy.as<T>() + i * d, x.as<T>() + i * d, w.as<T>(), rstd.as<A>()[i], dx.as<T>() + i * d, own, d);
+    };
+    if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0) {
+      int64_t chunk = x.dim(1) / chunks;
+      return SampleSums<A>(d, 1, chunks)
+          .forEachSample(
+              x.dim(0),
+              [&](int64_t sample, int64_t c, A *own) { forRange((sample * chunks + c) * chunk, chunk, row, own); },
+              [&](int64_t sample, const A *sums) { std::copy_n(sums, d, dw.as<A>() + sample * d); });
+    }
     PartialSums<A> sums(x.rows(), d, 1);
     if (!sums.allocated())
       return {workspaceExhausted};
     sums.forEachChunk([&](int64_t begin, int64_t end, A *own) {
       for (int64_t i = begin; i < end; ++i)
-        gradRow(dy.as<T>() + i * d, x.as<T>() + i * d, w.as<T>(), rstd.as<A>()[i], dx.as<T>() + i * d, own, d);
+        row(i, own);
     });
     sums.total(0, dw.as<A>(), call.accumulates(1));
     return {};

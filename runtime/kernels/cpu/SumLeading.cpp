@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // y[t] = or += sum over l of x[l,t]. x T, y and sums A. Chunks of l are summed
-// apart and added in order: the same bits on any number of threads.
+// apart and added in order: the same bits on any number of threads. With attribute
+// `chunks`, so many equal parts of l are summed in order, and these in a tree.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -21,6 +22,12 @@ KernelStatus sumLeading(const KernelCall &call) {
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
+    if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0)
+      return sumRowsInTree(chunks, width, y.as<A>(), call.accumulates(0),
+                           [&](int64_t chunk, int64_t begin, int64_t end, A *sums) {
+                             for (int64_t i = chunk * (rows / chunks); i < (chunk + 1) * (rows / chunks); ++i)
+                               addRow(x.as<T>() + i * width + begin, sums, end - begin);
+                           });
     PartialSums<A> sums(rows, width, 1);
     if (!sums.allocated())
       return {workspaceExhausted};

@@ -14,12 +14,17 @@
 // token_loss:   lse = max + log(sum_exp); loss_sum, count over valid tokens as in cross_entropy
 // logits T[tokens,v], labels i32[tokens], all else A. A row is summed by one
 // thread in A, the tokens in order in f64: the same bits on any number of threads.
+// With attribute `chunks` the columns (of token_loss: the tokens) are summed in so many
+// equal parts, and these, in A, in a tree.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
 #include "runtime/kernels/cpu/RowSoftmax.h"
+
+#include <algorithm>
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
@@ -36,6 +41,13 @@ KernelStatus rowMax(const KernelCall &call) {
   });
 }
 
+/// The sum of [0, n): as one, or with attribute `chunks` of so many parts in a tree.
+template <typename A, typename SumOfPart>
+static A sumOfChunks(const KernelCall &call, int64_t n, const SumOfPart &sumOfPart) {
+  int64_t chunks = std::max<int64_t>(call.attributes->integer("chunks"), 1), chunk = n / chunks;
+  return sumScalarsInTree<A>(chunks, [&](int64_t i) -> A { return sumOfPart(i * chunk, chunk); });
+}
+
 KernelStatus rowMean(const KernelCall &call) {
   const TensorView &logits = call.inputs[0];
   int64_t v = logits.dim(-1), vocabulary = call.attributes->integer("vocabulary");
@@ -44,7 +56,9 @@ KernelStatus rowMean(const KernelCall &call) {
     using A = AccumulatorOf<T>;
     forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t)
-        call.outputs[0].as<A>()[t] = sumOf(logits.as<T>() + t * v, v) / A(vocabulary);
+        call.outputs[0].as<A>()[t] = sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) {
+          return sumOf(logits.as<T>() + t * v + first, n) / A(vocabulary);
+        });
     });
     return {};
   });
@@ -61,7 +75,9 @@ KernelStatus softmaxSums(const KernelCall &call) {
         const T *row = logits.as<T>() + t * v;
         int64_t label = labels.as<int32_t>()[t], local = label - offset;
         bool isLocal = label >= 0 && local >= 0 && local < v;
-        call.outputs[0].as<A>()[t] = sumOfExponentials(row, v, call.inputs[2].as<A>()[t]);
+        A shift = call.inputs[2].as<A>()[t];
+        call.outputs[0].as<A>()[t] =
+            sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) { return sumOfExponentials(row + first, n, shift); });
         call.outputs[1].as<A>()[t] = isLocal ? A(load(row[local])) : A(0);
       }
     });
@@ -77,16 +93,19 @@ KernelStatus tokenLoss(const KernelCall &call) {
     const A *meanLogit = call.inputs.size() > 4 ? call.inputs[4].as<A>() : nullptr;
     A *lse = call.outputs[2].as<A>();
     TokenLoss lossOf(*call.attributes);
-    double loss = 0, count = 0;
-    for (int64_t t = 0; t < call.inputs[0].elements(); ++t) {
-      lse[t] = most[t] + std::log(sum[t]);
-      if (label[t] < 0)
-        continue;
-      loss += lossOf(lse[t], labelLogit[t], meanLogit ? double(meanLogit[t]) : 0);
-      count += 1;
-    }
-    *call.outputs[0].as<A>() = A(loss);
-    *call.outputs[1].as<A>() = A(count);
+    int64_t valid = 0;
+    *call.outputs[0].as<A>() = sumOfChunks<A>(call, call.inputs[0].elements(), [&](int64_t first, int64_t n) {
+      double loss = 0;
+      for (int64_t t = first; t < first + n; ++t) {
+        lse[t] = most[t] + std::log(sum[t]);
+        if (label[t] < 0)
+          continue;
+        loss += lossOf(lse[t], labelLogit[t], meanLogit ? double(meanLogit[t]) : 0);
+        ++valid;
+      }
+      return A(loss);
+    });
+    *call.outputs[1].as<A>() = A(valid);
     return {};
   });
 }

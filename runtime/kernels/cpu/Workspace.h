@@ -31,6 +31,8 @@ enum class WorkspaceUse : uint8_t {
   ValueGradients,
   RotatedRow,  ///< rope: one row in f32
   PartialSums, ///< sums of each chunk, added up at the end
+  TokenRows,   ///< embedding_grad: where the tokens of each row begin
+  TokenOrder,  ///< embedding_grad: the tokens, row after row
   GemmScratchpad,
   GemmA, ///< operands converted to f32 where there is no product of their type
   GemmB,

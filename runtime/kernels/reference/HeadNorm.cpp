@@ -33,21 +33,21 @@ KernelStatus headNorm(const KernelCall &call) {
 /// With g = dy w: dx = rstd (g - x rstd^2 mean(g x)), dw = sum over rows and heads of dy x rstd.
 KernelStatus headNormGrad(const KernelCall &call) {
   const TensorView &dy = call.inputs[0], &x = call.inputs[1], &w = call.inputs[2];
-  int64_t c = w.dim(0);
-  std::vector<double> dw(c, 0.0);
-  for (int64_t head = 0; head < x.elements() / c; ++head) {
+  int64_t c = w.dim(0), heads = x.elements() / c, sums = call.outputs[1].elements() / c; // a sum a sample, or one
+  std::vector<double> dw(sums * c, 0.0);
+  for (int64_t head = 0; head < heads; ++head) {
     double r = headRstd(x, head, c, call.attributes->real("epsilon")), dot = 0;
     for (int64_t j = 0; j < c; ++j) {
       int64_t i = head * c + j;
       dot += get(dy, i) * get(w, j) * get(x, i);
-      dw[j] += get(dy, i) * get(x, i) * r;
+      dw[head / (heads / sums) * c + j] += get(dy, i) * get(x, i) * r;
     }
     for (int64_t j = 0; j < c; ++j) {
       int64_t i = head * c + j;
       put(call.outputs[0], i, r * (get(dy, i) * get(w, j) - get(x, i) * r * r * dot / double(c)));
     }
   }
-  for (int64_t j = 0; j < c; ++j)
+  for (int64_t j = 0; j < sums * c; ++j)
     put(call, 1, j, dw[j]);
   return {};
 }

@@ -20,8 +20,10 @@ KernelStatus embedding(const KernelCall &call);
 KernelStatus embeddingGrad(const KernelCall &call);
 KernelStatus linear(const KernelCall &call);
 KernelStatus linearDgrad(const KernelCall &call);
+KernelStatus linearDgradSum(const KernelCall &call);
 KernelStatus linearWgrad(const KernelCall &call);
 KernelStatus sumLeading(const KernelCall &call);
+KernelStatus sumPositions(const KernelCall &call);
 KernelStatus rmsNorm(const KernelCall &call);
 KernelStatus rmsNormGrad(const KernelCall &call);
 KernelStatus headNorm(const KernelCall &call);
@@ -53,6 +55,7 @@ KernelStatus cast(const KernelCall &call);
 KernelStatus fill(const KernelCall &call);
 KernelStatus copy(const KernelCall &call);
 KernelStatus accumulate(const KernelCall &call);
+KernelStatus accumulateTree(const KernelCall &call);
 KernelStatus slice(const KernelCall &call);
 
 } // namespace tgpt::runtime::reference

@@ -35,22 +35,23 @@ KernelStatus layerNorm(const KernelCall &call) {
 KernelStatus layerNormGrad(const KernelCall &call) {
   const TensorView &dy = call.inputs[0], &x = call.inputs[1], &w = call.inputs[2], &mean = call.inputs[3];
   const TensorView &rstd = call.inputs[4], &dx = call.outputs[0];
-  int64_t d = x.dim(-1);
-  std::vector<double> dw(d, 0.0), dbias(d, 0.0), g(d), n(d);
+  int64_t d = x.dim(-1), sums = call.outputs[1].elements() / d; // a sum a sample, or one
+  std::vector<double> dw(sums * d, 0.0), dbias(sums * d, 0.0), g(d), n(d);
   for (int64_t i = 0; i < x.rows(); ++i) {
+    int64_t sum = i / (x.rows() / sums) * d;
     double r = get(rstd, i), meanG = 0, meanGN = 0;
     for (int64_t j = 0; j < d; ++j) {
       n[j] = (get(x, i * d + j) - get(mean, i)) * r;
       g[j] = get(dy, i * d + j) * get(w, j);
       meanG += g[j] / double(d);
       meanGN += g[j] * n[j] / double(d);
-      dw[j] += get(dy, i * d + j) * n[j];
-      dbias[j] += get(dy, i * d + j);
+      dw[sum + j] += get(dy, i * d + j) * n[j];
+      dbias[sum + j] += get(dy, i * d + j);
     }
     for (int64_t j = 0; j < d; ++j)
       put(dx, i * d + j, r * (g[j] - meanG - n[j] * meanGN));
   }
-  for (int64_t j = 0; j < d; ++j) {
+  for (int64_t j = 0; j < sums * d; ++j) {
     put(call, 1, j, dw[j]);
     put(call, 2, j, dbias[j]);
   }

@@ -37,6 +37,23 @@ KernelStatus linearDgrad(const KernelCall &call) {
   return {};
 }
 
+KernelStatus linearDgradSum(const KernelCall &call) {
+  const TensorView &dx = call.outputs[0];
+  size_t products = call.inputs.size() / 2;
+  int64_t rows = dx.rows(), k = dx.dim(-1);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t l = 0; l < k; ++l) {
+      double sum = 0;
+      for (size_t p = 0; p < products; ++p) {
+        const TensorView &dy = call.inputs[p], &w = call.inputs[products + p];
+        for (int64_t j = 0; j < dy.dim(-1); ++j)
+          sum += get(dy, i * dy.dim(-1) + j) * get(w, j * k + l);
+      }
+      put(dx, i * k + l, sum);
+    }
+  return {};
+}
+
 KernelStatus linearWgrad(const KernelCall &call) {
   const TensorView &dy = call.inputs[0], &x = call.inputs[1];
   int64_t rows = dy.rows(), n = dy.dim(-1), k = x.dim(-1);
@@ -59,6 +76,19 @@ KernelStatus sumLeading(const KernelCall &call) {
       sum += get(x, i * trailing + j);
     put(call, 0, j, sum);
   }
+  return {};
+}
+
+KernelStatus sumPositions(const KernelCall &call) {
+  const TensorView &x = call.inputs[0];
+  int64_t positions = x.dim(1), width = x.dim(2);
+  for (int64_t sample = 0; sample < x.dim(0); ++sample)
+    for (int64_t j = 0; j < width; ++j) {
+      double sum = 0;
+      for (int64_t i = 0; i < positions; ++i)
+        sum += get(x, (sample * positions + i) * width + j);
+      put(call.outputs[0], sample * width + j, sum);
+    }
   return {};
 }
 

@@ -31,6 +31,26 @@ KernelStatus accumulate(const KernelCall &call) {
   return {};
 }
 
+/// The outputs hold sums of 1, 2, 4, ... micro-batches; x joins those that are complete
+/// with it, the last one all that are left.
+KernelStatus accumulateTree(const KernelCall &call) {
+  int64_t number = call.inputs[1].as<int32_t>()[0], last = call.attributes->integer("micro_batches") - 1;
+  if (number < 0 || number > last)
+    return {"accumulate_tree: the micro-batch's number is not below their count"};
+  for (int64_t i = 0; i < call.inputs[0].elements(); ++i) {
+    double sum = get(call.inputs[0], i);
+    size_t level = 0;
+    for (; number >> level & 1; ++level)
+      sum += get(call.outputs[level], i);
+    if (number == last)
+      for (; level < call.outputs.size(); ++level)
+        if (number >> level & 1)
+          sum += get(call.outputs[level], i);
+    put(call.outputs[number == last ? call.outputs.size() - 1 : level], i, sum);
+  }
+  return {};
+}
+
 KernelStatus slice(const KernelCall &call) {
   const TensorView &x = call.inputs[0], &y = call.outputs[0];
   int64_t along = call.attributes->integer("dim"), offset = call.attributes->integer("offset"), inner = 1;

@@ -31,18 +31,18 @@ KernelStatus rmsNorm(const KernelCall &call) {
 KernelStatus rmsNormGrad(const KernelCall &call) {
   const TensorView &dy = call.inputs[0], &x = call.inputs[1], &w = call.inputs[2], &rstd = call.inputs[3];
   const TensorView &dx = call.outputs[0];
-  int64_t d = x.dim(-1);
-  std::vector<double> dw(d, 0.0);
+  int64_t d = x.dim(-1), sums = call.outputs[1].elements() / d; // a sum a sample, or one
+  std::vector<double> dw(sums * d, 0.0);
   for (int64_t i = 0; i < x.rows(); ++i) {
     double r = get(rstd, i), dot = 0;
     for (int64_t j = 0; j < d; ++j) {
       dot += get(dy, i * d + j) * get(w, j) * get(x, i * d + j);
-      dw[j] += get(dy, i * d + j) * get(x, i * d + j) * r;
+      dw[i / (x.rows() / sums) * d + j] += get(dy, i * d + j) * get(x, i * d + j) * r;
     }
     for (int64_t j = 0; j < d; ++j)
       put(dx, i * d + j, r * (get(dy, i * d + j) * get(w, j) - get(x, i * d + j) * r * r * dot / double(d)));
   }
-  for (int64_t j = 0; j < d; ++j)
+  for (int64_t j = 0; j < sums * d; ++j)
     put(call, 1, j, dw[j]);
   return {};
 }

@@ -14,10 +14,12 @@
 #include "runtime/comm/InProcessGroup.h"
 #include "runtime/kernels/api/BFloat16.h"
 #include "runtime/kernels/api/Float16.h"
+#include "runtime/kernels/api/SumTree.h"
 #include "test/unit/comm/RankThreads.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -60,6 +62,12 @@ template <typename T, typename A, typename Widen, typename Narrow>
 void reduceElement(const std::vector<Tensor> &inputs, int64_t i, Reduction reduction, Tensor &into, int64_t to,
                    Widen widen, Narrow narrow) {
   A result = widen(inputs[0].view.as<T>()[i]);
+  if (reduction == Reduction::TreeSum) {
+    result = sumScalarsInTree<A>(static_cast<int64_t>(inputs.size()),
+                                 [&](int64_t m) { return A(widen(inputs[m].view.as<T>()[i])); });
+    into.view.as<T>()[to] = narrow(result);
+    return;
+  }
   for (size_t m = 1; m < inputs.size(); ++m) {
     A x = widen(inputs[m].view.as<T>()[i]);
     result = reduction == Reduction::Sum ? A(result + x) : std::max(result, x);
@@ -101,7 +109,7 @@ int64_t flatOf(const TensorView &tensor, const TensorIndex &index) {
 
 /// A random collective call of a group.
 struct Case {
-  explicit Case(uint64_t seed) : random(seed), size(1 + random() % 5), dtype(static_cast<DType>(random() % 5)) {
+  explicit Case(uint64_t seed) : random(seed), size(1 + random() % 9), dtype(static_cast<DType>(random() % 5)) {
     for (uint64_t dims = 1 + random() % 4; dims > 0; --dims)
       shape.push_back(1 + random() % 7);
     dim = static_cast<int>(random() % shape.size());
@@ -146,7 +154,7 @@ class RandomCollective : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomCollective, AllReduce) {
   Case c(GetParam());
-  Reduction reduction = c.random() % 2 ? Reduction::Sum : Reduction::Max;
+  Reduction reduction = std::array{Reduction::Sum, Reduction::Max, Reduction::TreeSum}[c.random() % 3];
   std::vector<Tensor> inputs = c.inputs(c.shape);
   Tensor expected(c.dtype, c.shape);
   for (int64_t i = 0; i < expected.view.elements(); ++i)
@@ -188,15 +196,16 @@ TEST_P(RandomCollective, ReduceScatter) {
   std::vector<int64_t> whole = c.shape;
   whole[c.dim] *= c.size;
   std::vector<Tensor> inputs = c.inputs(whole);
+  Reduction reduction = c.random() % 2 ? Reduction::Sum : Reduction::TreeSum;
   std::vector<Tensor> outputs = run(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
-    member.reduceScatter(input, output, c.dim);
+    member.reduceScatter(input, output, c.dim, reduction);
   });
   for (int64_t m = 0; m < c.size; ++m) {
     Tensor expected(c.dtype, c.shape);
     for (int64_t i = 0; i < expected.view.elements(); ++i) {
       TensorIndex index = indexOf(expected.view, i);
       index[c.dim] += m * c.shape[c.dim];
-      reduceElement(inputs, flatOf(inputs[0].view, index), Reduction::Sum, expected, i);
+      reduceElement(inputs, flatOf(inputs[0].view, index), reduction, expected, i);
     }
     EXPECT_EQ(outputs[m], expected) << "member " << m;
   }

@@ -95,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"embedding", "", "ab,VD->abD", "", false}, Rule{"embedding_grad", "", "ab,abD->VD", "", false},
         Rule{"linear", "", "abK,NK->abN", "", false}, Rule{"linear", "bias", "abK,NK,N->abN", "K", false},
         Rule{"linear_dgrad", "", "abN,NK->abK", "", false}, Rule{"linear_wgrad", "", "abN,abK->NK", "", false},
+        Rule{"linear_dgrad_sum", "", "abN,abN,NK,NK->abK", "", false}, Rule{"sum_positions", "", "abT->aT", "", false},
         Rule{"sum_leading", "", "abc->c", "", true}, Rule{"rms_norm", "", "abD,D->abD,ab", "D", false},
         Rule{"layer_norm_grad", "", "abD,abD,D,ab,ab->abD,D,D", "D", false}, Rule{"rope", "", "abH->abH", "b", false},
         Rule{"attention", "", "ab(HGD),ab(HD),ab(HD)->ab(HGD),a(HG)b", "bD", false},

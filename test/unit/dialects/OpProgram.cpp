@@ -69,6 +69,8 @@ func.func @every_op(%ids: !tokens, %table: tensor<11x24xf32>, %x: !x, %k: !kv, %
   %38:3 = tgpt.token_loss %ids, %row, %row, %row, %row {label_smoothing = 0.1 : f64, label = "smoothed"} : (!tokens, !row, !row, !row, !row) -> (!scalar, !scalar, !row)
   %39:4 = tgpt.adjust_loss_scale %s, %s, %s, %s, %s {backoff = 0.5 : f64, growth = 2.0 : f64, growth_interval = 2000 : i64} : (!scalar, !scalar, !scalar, !scalar, !scalar) -> (!scalar, !scalar, !scalar, !scalar)
   %40:2 = tgpt.clip_scale %s, %s, %s {max_norm = 1.0 : f64, label = "scaled"} : (!scalar, !scalar, !scalar) -> (!scalar, !scalar)
+  %41 = tgpt.linear_dgrad_sum %dy, %dy, %w, %w : (!y, !y, !w, !w) -> !x
+  %42 = tgpt.sum_positions %x : (!x) -> tensor<2x24xf32>
   %33 = tgpt.fill {value = 0.0 : f64} : () -> !x
   tgpt.accumulate %x, @total : !x
   return

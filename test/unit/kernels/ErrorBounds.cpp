@@ -120,9 +120,26 @@ static void addition(Judged &j) {
   sumOfProducts(j, int64_t(j.kase.inputs.size()));
 }
 
-/// x^2 of an f32 is exact in f64; n additions in f64.
+static void linearDgradSum(Judged &j) {
+  int64_t terms = 0;
+  for (size_t i = 0; i < j.kase.inputs.size() / 2; ++i)
+    terms += j.kase.inputs[i].dim(-1);
+  sumOfProducts(j, terms);
+}
+static void sumPositions(Judged &j) {
+  sumOfProducts(j, j.kase.inputs[0].dim(1));
+}
+static void accumulateTree(Judged &j) {
+  sumOfProducts(j, int64_t(j.kase.outputs.size()) + 1);
+}
+
+/// x^2 of an f32 is exact in f64; n additions in f64. The sums of chunks are rounded to A
+/// and added in A.
 static void sumSquares(Judged &j) {
-  j.each(0, [&](int64_t) { return double(j.kase.inputs[0].elements()) * roundoff(DType::F64) * j.expected[0].get(0); });
+  double chunks = double(j.integer("chunks"));
+  j.each(0, [&](int64_t) {
+    return (double(j.kase.inputs[0].elements()) * roundoff(DType::F64) + chunks * j.uA) * j.expected[0].get(0);
+  });
 }
 
 /// Rotation: two products and a sum; sine and cosine are rounded to A.
@@ -167,7 +184,8 @@ static void headNorm(Judged &j) {
 
 static void headNormGrad(Judged &j) {
   int64_t c = j.kase.inputs[2].dim(0), heads = j.kase.inputs[1].elements() / c;
-  std::vector<double> dw(c);
+  int64_t headsOfSum = heads / (j.expected[1].elements() / c);
+  std::vector<double> dw(j.expected[1].elements());
   auto rstd = [&](int64_t head) {
     double squares = 0;
     for (int64_t e = head * c; e < head * c + c; ++e)
@@ -180,7 +198,7 @@ static void headNormGrad(Judged &j) {
     for (int64_t e = head * c; e < head * c + c; ++e)
       dot += std::abs(j.in(0, e) * j.in(2, e % c) * j.in(1, e));
     double slope = std::abs(j.in(1, i)) * r * r * dot / double(c);
-    dw[i % c] += std::abs(j.in(0, i) * j.in(1, i)) * r;
+    dw[head / headsOfSum * c + i % c] += std::abs(j.in(0, i) * j.in(1, i)) * r;
     return r * (j.uA * (3 * g + double(c + 7) * slope) + rstdError(j, c) * (g + 3 * slope));
   });
   j.each(1, [&](int64_t i) {
@@ -234,10 +252,12 @@ static void layerNormGrad(Judged &j) {
     double own = std::abs(j.in(0, i) * j.in(2, i % d));
     return j.in(4, row) * j.uA * (4 * own + double(d + 4) * sumG + double(d + 8) * n(i) * sumGN);
   });
-  std::vector<double> dw(d), dbias(d);
+  int64_t sums = j.expected[1].elements() / d;
+  std::vector<double> dw(sums * d), dbias(sums * d);
   for (int64_t i = 0; i < rows * d; ++i) {
-    dw[i % d] += std::abs(j.in(0, i)) * n(i);
-    dbias[i % d] += std::abs(j.in(0, i));
+    int64_t at = i / d / (rows / sums) * d + i % d;
+    dw[at] += std::abs(j.in(0, i)) * n(i);
+    dbias[at] += std::abs(j.in(0, i));
   }
   auto added = [&](size_t o, int64_t i) { return j.kase.accumulates(o) ? std::abs(j.kase.outputs[o].get(i)) : 0.0; };
   j.each(1, [&](int64_t i) { return double(rows + 4) * j.uA * (dw[i] + added(1, i)); });
@@ -501,6 +521,7 @@ static void attentionGrad(Judged &j) {
 
 static const std::map<std::string, void (*)(Judged &)> table = {
     {"accumulate", accumulate},
+    {"accumulate_tree", accumulateTree},
     {"adamw", adamW},
     {"add", addition},
     {"add_n", addition},
@@ -525,6 +546,7 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"layer_norm_grad", layerNormGrad},
     {"linear", linear},
     {"linear_dgrad", linear},
+    {"linear_dgrad_sum", linearDgradSum},
     {"linear_wgrad", linearWgrad},
     {"rms_norm", rmsNorm},
     {"rms_norm_grad", rmsNormGrad},
@@ -534,6 +556,7 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"slice", exact},
     {"softmax_sums", softmaxSums},
     {"sum_leading", sumLeading},
+    {"sum_positions", sumPositions},
     {"sum_squares", sumSquares},
     {"swiglu", swiglu},
     {"swiglu_grad", swigluGrad},

@@ -78,6 +78,19 @@ TEST(CheckPlan, Messages) {
                 [](plan::Plan &p) { p.mutable_channels(0)->set_receive_buffers(1, p.channels(0).receive_buffers(0)); });
 }
 
+// Sums that are not all trees would give other bits on another grid.
+TEST(CheckPlan, OneOrderOfSums) {
+  expectProblem("reduces by 'sum', but stage 0, segment 'update', instruction 0",
+                [](plan::Plan &p) { at(p, 0, 3, 0).set_opcode("tree_sum"); });
+  plan::Plan trees = tinyPipeline();
+  for (plan::StageProgram &stage : *trees.mutable_stages())
+    for (plan::Segment &segment : *stage.mutable_segments())
+      for (plan::Instruction &instruction : *segment.mutable_instructions())
+        if (instruction.opcode() == "sum")
+          instruction.set_opcode("tree_sum");
+  EXPECT_EQ(findPlanProblems(trees), std::vector<std::string>());
+}
+
 TEST(CheckPlan, KernelsAreJudgedByTheCallback) {
   std::vector<std::string> problems =
       findPlanProblems(tinyPipeline(), [](const plan::StageProgram &, const plan::Instruction &instruction) {

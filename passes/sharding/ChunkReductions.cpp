@@ -1,0 +1,130 @@
+//===- ChunkReductions.cpp - cut every sum into chunks that no grid changes ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In which order does each op add? Where the module's reduction is canonical, every
+// op with a sum says which dim of it a grid may shard (ChunkedSumOpInterface); that dim
+// is cut into chunks of the whole tensor, so that a rank holds whole chunks of it:
+//
+//   tgpt.linear %x, %w   ->   tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 8, operand = 0, dim = 2>}
+//
+// Relies on: layouts in all types (dist-propagate). Leaves true: whatever the mesh
+// shards of a sum is the dim that is cut; no op takes partial operands; what
+// micro-batches add up is partial over "dp" alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "dialects/tgpt/Tgpt.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/sharding/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include <numeric>
+
+namespace tgpt {
+#define GEN_PASS_DEF_CHUNKREDUCTIONS
+#include "passes/sharding/Passes.h.inc"
+} // namespace tgpt
+
+using namespace mlir;
+using namespace tgpt;
+using dist::layoutOf;
+
+/// The factors that some result of the op sums over.
+static std::string summedFactors(const ShardingRule &rule) {
+  std::string summed;
+  if (rule.reduction != ShardingRule::Reduction::Sum)
+    return summed;
+  for (char factor : rule.factors())
+    if (!rule.isBlocked(factor) &&
+        llvm::any_of(rule.results, [&](const ShardingRule::Dims &result) { return rule.isReducedIn(factor, result); }))
+      summed += factor;
+  return summed;
+}
+
+/// The axes that shard `factor` in the operands.
+static dist::LayoutAttr::Axes axesOf(Operation *op, const ShardingRule &rule, char factor, dist::MeshOp mesh) {
+  for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), rule.operands))
+    for (auto [dim, factors] : llvm::enumerate(dims)) {
+      size_t position = factors.find(factor);
+      dist::LayoutAttr layout = layoutOf(operand);
+      if (position != std::string::npos && layout)
+        return dist::dealAxes(rule, factors, layout.axesOf(dim), mesh).ofFactor[position];
+    }
+  return {};
+}
+
+namespace {
+
+struct ChunkReductionsPass : tgpt::impl::ChunkReductionsBase<ChunkReductionsPass> {
+  using ChunkReductionsBase::ChunkReductionsBase;
+
+  void runOnOperation() override {
+    if (!addsCanonically(getOperation()))
+      return markAllAnalysesPreserved();
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      if (auto accumulate = dyn_cast<AccumulateOp>(op))
+        return WalkResult(checkAccumulate(accumulate));
+      auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+      return ruled ? WalkResult(visit(ruled)) : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+  LogicalResult checkAccumulate(AccumulateOp op) {
+    dist::LayoutAttr layout = layoutOf(op.getValue());
+    for (StringRef axis : layout ? layout.partialAxes() : dist::LayoutAttr::Axes())
+      if (axis != "dp")
+        return op.emitOpError() << "adds over the micro-batches what is partial over \"" << axis
+                                << "\", so its bits would depend on the size of that axis";
+    return success();
+  }
+
+  LogicalResult visit(ShardingRuleOpInterface op) {
+    ShardingRule rule = op.getShardingRule();
+    dist::MeshOp mesh = dist::meshOf(op);
+    std::string summed = summedFactors(rule);
+    auto chunked = dyn_cast<ChunkedSumOpInterface>(op.getOperation());
+    if (!chunked) {
+      if (!summed.empty())
+        return op.emitOpError() << "adds up factor '" << summed.substr(0, 1)
+                                << "' but does not say in which order (ChunkedSumOpInterface)";
+      return success();
+    }
+    std::optional<ChunkedDim> cut = chunked.getChunkedDim();
+    if (!cut) {
+      ++numExact;
+      return success();
+    }
+    char factor = factorOf(rule, *cut);
+    for (char other : summed)
+      if (dist::LayoutAttr::Axes axes = axesOf(op, rule, other, mesh);
+          !axes.empty() && (other != factor || cut->cut == ChunkedDim::Cut::Whole))
+        return op.emitOpError() << "adds up factor '" << other << "', which \"" << llvm::join(axes, "\", \"")
+                                << "\" shards, but its sum is not cut along it";
+    op->setAttr(chunksAttributeName, ChunksAttr::get(&getContext(), countOf(op, *cut), cut->operand, cut->dim));
+    ++numChunked;
+    return success();
+  }
+
+  /// The factor that is cut, or 0 for a scalar operand.
+  static char factorOf(const ShardingRule &rule, const ChunkedDim &cut) {
+    const ShardingRule::Dims &dims = rule.operands[cut.operand];
+    return cut.dim < dims.size() ? dims[cut.dim].front() : '\0';
+  }
+
+  int64_t countOf(Operation *op, const ChunkedDim &cut) {
+    SmallVector<int64_t> shape = globalShapeOf(cast<RankedTensorType>(op->getOperand(cut.operand).getType()));
+    if (cut.cut == ChunkedDim::Cut::Whole || cut.dim >= shape.size())
+      return 1;
+    if (cut.cut == ChunkedDim::Cut::EachElement)
+      return shape[cut.dim];
+    return std::gcd(shape[cut.dim] / cut.unitElements, int64_t(chunks));
+  }
+};
+
+} // namespace
