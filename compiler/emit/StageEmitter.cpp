@@ -216,6 +216,11 @@ void StageEmitter::emitInstruction(Operation &op, plan::Instruction &instruction
     instruction.set_peer_stage(plan.channels(instruction.channel()).from_stage());
     output(recv.getOutput());
     setTransfer({}, recv.getOutput(), instruction);
+  } else if (auto wait = dyn_cast<planir::WaitOp>(op)) {
+    instruction.set_kind(plan::Instruction::WAIT);
+    instruction.set_event(wait.getEvent());
+    for (Value buffer : wait.getBuffers())
+      input(buffer);
   } else if (auto host = dyn_cast<planir::InputOp>(op)) {
     instruction.set_kind(plan::Instruction::INPUT);
     instruction.set_opcode(host.getName().str());
@@ -265,6 +270,15 @@ void StageEmitter::emitScalar(NamedAttribute scalar, plan::Instruction &instruct
     made->set_s(text.str());
 }
 
+static plan::Instruction::Stream streamOf(planir::Stream stream) {
+  switch (stream) {
+  case planir::Stream::Compute: return plan::Instruction::COMPUTE;
+  case planir::Stream::Tensor: return plan::Instruction::TENSOR;
+  case planir::Stream::Data: return plan::Instruction::DATA;
+  }
+  llvm_unreachable("a stream of the enum");
+}
+
 void StageEmitter::emitCollective(planir::CollectiveOp op, plan::Instruction &instruction) {
   switch (op.getKind()) {
   case planir::CollectiveKind::AllReduceSum:
@@ -283,6 +297,8 @@ void StageEmitter::emitCollective(planir::CollectiveOp op, plan::Instruction &in
   instruction.set_group(indices.groups.lookup(op.getGroup()));
   instruction.set_dim(op.getDim().value_or(0));
   instruction.set_dim2(op.getConcat().value_or(0));
+  instruction.set_event(op.getEvent().value_or(0));
+  instruction.set_stream(streamOf(op.getStream().value_or(planir::Stream::Compute)));
   setCost(op.getCost(), instruction);
   instruction.set_location(locationOf(*op, planir::stringifyCollectiveKind(op.getKind())));
 }

@@ -125,8 +125,7 @@ static LogicalResult verifyResult(Operation *op, LayoutAttr expected) {
   LayoutAttr actual = layoutOf(op->getResult(0));
   if (actual != expected)
     return op->emitOpError() << "result has layout " << actual << " but " << expected << " follows";
-  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto output = cast<RankedTensorType>(op->getResult(0).getType());
+  RankedTensorType input = tensorOf(op->getOperand(0).getType()), output = tensorOf(op->getResult(0).getType());
   if (input.getElementType() != output.getElementType())
     return op->emitOpError() << "operand has element type " << input.getElementType() << " but the result has "
                              << output.getElementType();
@@ -256,7 +255,7 @@ static int64_t groupSize(Operation *op, ArrayAttr axes) {
 }
 
 static int64_t elementsOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
+  return tensorOf(value.getType()).getNumElements();
 }
 
 // Each rank adds up its 1/n of the elements, n - 1 additions an element.
@@ -294,4 +293,21 @@ SmallVector<ShardOffset> SliceOp::getShardOffsets() {
   for (StringRef axis : axesIn(getAxes()))
     offset.axes.push_back(axis.str());
   return {offset};
+}
+
+// A pending result is written all the same.
+int64_t AllReduceOp::getBytesWritten() {
+  return bytesOf(tensorOf(getOutput().getType()));
+}
+
+int64_t AllGatherOp::getBytesWritten() {
+  return bytesOf(tensorOf(getOutput().getType()));
+}
+
+int64_t ReduceScatterOp::getBytesWritten() {
+  return bytesOf(tensorOf(getOutput().getType()));
+}
+
+int64_t AllToAllOp::getBytesWritten() {
+  return bytesOf(tensorOf(getOutput().getType()));
 }

@@ -23,12 +23,38 @@
 #include "dialects/dist/DistEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/DistAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/dist/DistTypes.h.inc"
+
+namespace tgpt::dist {
+
+/// Checks that a pending result has one use, a dist.wait in its block.
+llvm::LogicalResult verifyPending(mlir::Operation *op);
+
+/// A collective: all_reduce, all_gather, reduce_scatter or all_to_all. Its result is a
+/// tensor, or pending: then the collective is started there and runs beside what
+/// follows, up to the dist.wait.
+template <typename ConcreteType> class Communicates : public mlir::OpTrait::TraitBase<ConcreteType, Communicates> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyPending(op); }
+};
+
+} // namespace tgpt::dist
+
 #define GET_OP_CLASSES
 #include "dialects/dist/DistOps.h.inc"
 
 namespace tgpt::dist {
 
-/// The layout in the encoding of a tensor type, or null.
+/// The tensor type, or the one that a pending type is for; null for other types.
+mlir::RankedTensorType tensorOf(mlir::Type type);
+/// The wait for a collective's pending result; null where the result is a tensor.
+WaitOp waitOf(mlir::Operation *collective);
+
+/// True when a collective stays within groups of tensor-parallel ranks.
+bool isWithinTensorGroup(mlir::Operation *collective);
+
+/// The layout in the encoding of a tensor type (of the tensor, where it is pending), or null.
 LayoutAttr layoutOf(mlir::Type type);
 inline LayoutAttr layoutOf(mlir::Value value) {
   return layoutOf(value.getType());

@@ -89,4 +89,18 @@ def Dist_LayoutAttr : AttrDef<DistDialect, "Layout",
   }];
 }
 
+def Dist_PendingType : TypeDef<DistDialect, "Pending"> {
+  let mnemonic = "pending";
+  let summary = "a tensor that a collective has been started for and that is not there yet";
+  let description = [{
+    No op takes it but `dist.wait`, so nothing can read the tensor too early.
+
+    ```mlir
+    !dist.pending<tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>>>
+    ```
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
 #endif // TGPT_DIALECTS_DIST_DISTATTRS_TD

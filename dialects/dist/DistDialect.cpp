@@ -19,6 +19,8 @@ using namespace tgpt::dist;
 #include "dialects/dist/DistEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/DistAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/dist/DistTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/dist/DistOps.cpp.inc"
 
@@ -26,6 +28,10 @@ void DistDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/dist/DistAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/dist/DistTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

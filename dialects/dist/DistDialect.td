@@ -21,6 +21,7 @@ def DistDialect : Dialect {
   }];
   let cppNamespace = "::tgpt::dist";
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let dependentDialects = [];
 }
 

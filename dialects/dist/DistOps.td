@@ -76,11 +76,23 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultShape, SameO
 // Collectives: on local types, after `dist-partition`.
 //===----------------------------------------------------------------------===//
 
+def Dist_TensorOrPending : AnyTypeOf<[AnyRankedTensor, Dist_PendingType], "ranked tensor or pending one">;
+
+def Dist_Communicates : NativeOpTrait<"Communicates"> {
+  let cppNamespace = "::tgpt::dist";
+}
+
+// A collective with a pending result is started there, and `dist.wait` gives the tensor.
+// What is started is not to be erased or merged: it has a memory effect.
 class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Dist_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>])> {
-  let results = (outs AnyRankedTensor:$output);
+    : Dist_Op<mnemonic, !listconcat(traits, [Dist_Communicates,
+                                             DeclareOpInterfaceMethods<CostOpInterface, ["getFlops", "getBytesWritten"]>])> {
+  let results = (outs Dist_TensorOrPending:$output);
   let hasVerifier = 1;
 }
+
+class Dist_PureCollectiveOp<string mnemonic>
+    : Dist_CollectiveOp<mnemonic, [AlwaysSpeculatable, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]>;
 
 def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
   let summary = "combine the addends held along mesh axes; everyone gets the whole";
@@ -107,7 +119,7 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
   let assemblyFormat = "`` $reduction $input `over` $axes (`stages` $stages^)? (`tree` $tree^)? attr-dict `:` type($input) `to` type($output)";
 }
 
-def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", [Pure]> {
+def Dist_AllGatherOp : Dist_PureCollectiveOp<"all_gather"> {
   let summary = "concatenate the pieces of a dim held along mesh axes";
   let description = [{
     ```mlir
@@ -122,7 +134,7 @@ def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", [Pure]> {
   let assemblyFormat = "$input `dim` custom<Count>($dim) `over` $axes attr-dict `:` type($input) `to` type($output)";
 }
 
-def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", [Pure]> {
+def Dist_ReduceScatterOp : Dist_PureCollectiveOp<"reduce_scatter"> {
   let summary = "combine the addends held along mesh axes; everyone keeps one piece of a dim";
   let description = [{
     Equal to `all_reduce` then `slice`, `tree` included.
@@ -141,7 +153,7 @@ def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", [Pure]> {
     `:` type($input) `to` type($output)}];
 }
 
-def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", [Pure]> {
+def Dist_AllToAllOp : Dist_PureCollectiveOp<"all_to_all"> {
   let summary = "move the sharding from one dim to another";
   let description = [{
     Equal to `all_gather` of `concat` then `slice` of `split`.
@@ -159,8 +171,33 @@ def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", [Pure]> {
     `:` type($input) `to` type($output)}];
 }
 
-def Dist_SliceOp : Dist_CollectiveOp<"slice",
-    [Pure, DeclareOpInterfaceMethods<KernelOpInterface, ["getKernelAttributes", "getShardOffsets"]>]> {
+def Dist_WaitOp : Dist_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>,
+    TypesMatchWith<"the result is the tensor that is pending", "pending", "output",
+                   "::llvm::cast<::tgpt::dist::PendingType>($_self).getTensor()">]> {
+  let summary = "wait until a started collective has ended, and take its result";
+  let description = [{
+    From the collective to the wait its operand must not change, and its result is not
+    there: what is in between runs meanwhile. `dist-overlap-collectives` makes both.
+
+    ```mlir
+    // args: %0: tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>>
+    %1 = dist.all_reduce sum %0 over ["tp"] : tensor<4x8xf32, #dist.layout<[-, -], partial = [tp], of = [4, 8]>> to !dist.pending<tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>>>
+    %2 = dist.wait %1 : !dist.pending<tensor<4x8xf32, #dist.layout<[-, -], of = [4, 8]>>>
+    ```
+
+    Constraints:
+    - C1: the operand comes from a collective in the same block, of which it is the only use.
+    - C2: that collective does not run over "pp": stages differ in what they run beside it.
+  }];
+  let arguments = (ins Dist_PendingType:$pending);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$pending attr-dict `:` type($pending)";
+  let hasVerifier = 1;
+}
+
+def Dist_SliceOp : Dist_Op<"slice",
+    [Pure, DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+     DeclareOpInterfaceMethods<KernelOpInterface, ["getKernelAttributes", "getShardOffsets"]>]> {
   let summary = "keep this rank's piece of a replicated dim (no communication)";
   let description = [{
     ```mlir
@@ -172,7 +209,9 @@ def Dist_SliceOp : Dist_CollectiveOp<"slice",
     - C2: shapes follow.
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, StrArrayAttr:$axes);
+  let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$input `dim` custom<Count>($dim) `over` $axes attr-dict `:` type($input) `to` type($output)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

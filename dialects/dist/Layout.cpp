@@ -235,7 +235,7 @@ LayoutAttr LayoutAttr::withGlobal(DenseI64ArrayAttr shape) const {
 }
 
 LayoutAttr tgpt::dist::layoutOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
+  RankedTensorType tensor = tensorOf(type);
   return tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();
 }
 

@@ -48,6 +48,8 @@ inline constexpr llvm::StringLiteral valuesName = "plan.values";
 
 namespace tgpt::planir {
 
+/// Checks that what is started in a segment is waited for there, and left alone meanwhile.
+llvm::LogicalResult verifyFlights(SegmentOp segment);
 /// The stage around an op within it.
 StageOp stageOf(mlir::Operation *op);
 /// The region in which variables of this role live.

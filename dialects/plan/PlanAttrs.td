@@ -36,6 +36,10 @@ def Plan_CollectiveKind : Plan_Enum<"CollectiveKind", "how a group exchanges a b
     I32EnumAttrCase<"AllGather", 2, "all_gather">, I32EnumAttrCase<"ReduceScatter", 3, "reduce_scatter">,
     I32EnumAttrCase<"AllToAll", 4, "all_to_all">]>;
 
+def Plan_Stream : Plan_Enum<"Stream", "a queue of a rank, whose instructions run one after the other", [
+    I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"Tensor", 1, "tensor">,
+    I32EnumAttrCase<"Data", 2, "data">]>;
+
 class Plan_Attr<string name, string attrMnemonic> : AttrDef<PlanDialect, name> {
   let mnemonic = attrMnemonic;
 }

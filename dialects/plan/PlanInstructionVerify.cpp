@@ -71,6 +71,21 @@ FailureOr<SmallVector<int64_t>> tgpt::planir::collectiveShape(CollectiveOp op, i
   llvm_unreachable("a kind of the enum");
 }
 
+static LogicalResult verifyStream(CollectiveOp op, GroupOp group) {
+  if (!op.getEvent() && !op.getStream())
+    return success();
+  if (!op.getEvent() || !op.getStream() || *op.getStream() == Stream::Compute)
+    return op.emitOpError("has an event or a communication stream, expected both or none");
+  if (static_cast<int64_t>(*op.getEvent()) < 1)
+    return op.emitOpError() << "has event " << static_cast<int64_t>(*op.getEvent()) << ", expected at least 1";
+  if (!llvm::is_contained(group.getAxes().getAsValueRange<StringAttr>(), "pp"))
+    return success();
+  InFlightDiagnostic error = op.emitOpError() << "is started, but group @" << op.getGroup()
+                                              << " spans pipeline stages, which differ in what they run beside it";
+  error.attachNote(group.getLoc()) << "group declared here";
+  return error;
+}
+
 LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto group = symbols.lookupNearestSymbolFrom<GroupOp>(*this, getGroupAttr());
   if (!group) // C1
@@ -89,6 +104,8 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "'" << stringifyCollectiveKind(getKind()) << "' is no sum, so it takes no 'tree'";
   FailureOr<SmallVector<int64_t>> expected = collectiveShape(*this, group.memberCount()); // C2, C3
   if (failed(expected))
+    return failure();
+  if (failed(verifyStream(*this, group))) // C4
     return failure();
   BufferType input = getInput().getType(), output = getOutput().getType();
   if (output.getShape() != ArrayRef<int64_t>(*expected) || input.getElementType() != output.getElementType()) // C3

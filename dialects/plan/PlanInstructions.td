@@ -49,9 +49,15 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", [DeclareOpInterfaceMethod
     concatenates along `concat`. An all_reduce may write the buffer it reads. A `tree`
     is added as runtime/kernels/api/SumTree.h says, other sums in the order of the ranks.
 
+    With an `event` it is only started: it runs on a communication stream, after what
+    was issued before it on the compute stream and earlier on its own, and beside what
+    follows, up to the `plan.wait` for its event. Streams are `tensor`, of groups within
+    tp, and `data`, of all others.
+
     ```mlir
     plan.collective all_reduce_sum %x to %y over @tp cost <flops = 2048, bytes_read = 8192, bytes_written = 8192> : !plan.buffer<4x8x64xf32> to !plan.buffer<4x8x64xf32>
-    plan.collective all_gather %part to %whole over @tp dim 1 cost <flops = 0, bytes_read = 4096, bytes_written = 8192> : !plan.buffer<4x4x64xf32> to !plan.buffer<4x8x64xf32>
+    plan.collective all_gather %part to %whole over @tp dim 1 event 1 on tensor cost <flops = 0, bytes_read = 4096, bytes_written = 8192> : !plan.buffer<4x4x64xf32> to !plan.buffer<4x8x64xf32>
+    plan.wait 1 for %whole, %part : !plan.buffer<4x8x64xf32>, !plan.buffer<4x4x64xf32>
     ```
 
     Constraints:
@@ -59,13 +65,33 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", [DeclareOpInterfaceMethod
     - C2: `dim` comes with all but all_reduce, `concat` with all_to_all; both are in range.
     - C3: the output has the shape that the kind, the dims and the size of the group ask for, and the input's element type.
     - C4: only a sum is a `tree`.
+    - C5: an event is at least 1 and comes with a communication stream; a group with "pp" has none.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_CollectiveKind, "collective_kind">:$kind, Plan_BufferType:$input, Plan_BufferType:$output,
-                       FlatSymbolRefAttr:$group, OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat, Plan_CostAttr:$cost,
+                       FlatSymbolRefAttr:$group, OptionalAttr<I64Attr>:$dim, OptionalAttr<I64Attr>:$concat,
+                       OptionalAttr<I64Attr>:$event, OptionalAttr<Plan_EnumAttr<Plan_Stream, "stream">>:$stream, Plan_CostAttr:$cost,
                        UnitAttr:$tree);
   let assemblyFormat = [{`` $kind $input `to` $output `over` $group (`dim` custom<Count>($dim)^)? (`concat` custom<Count>($concat)^)?
-    (`tree` $tree^)?
-    `cost` $cost attr-dict `:` type($input) `to` type($output)}];
+    (`tree` $tree^)? (`event` custom<Count>($event)^ `on` `` $stream)? `cost` $cost attr-dict `:` type($input) `to` type($output)}];
+}
+
+def Plan_WaitOp : Plan_Instruction<"wait"> {
+  let summary = "hold the compute stream until a started collective has ended";
+  let description = [{
+    Names what the collective held up to here: its output and, where that is another
+    buffer, its input. So their lives last for the whole flight.
+
+    ```mlir
+    plan.wait 1 for %whole, %part : !plan.buffer<4x8x64xf32>, !plan.buffer<4x4x64xf32>
+    ```
+
+    Constraints (of the segment):
+    - C1: each event is started once, and waited for once behind that.
+    - C2: the buffers are the collective's.
+    - C3: in between no instruction uses its output or writes its input.
+  }];
+  let arguments = (ins I64Attr:$event, Variadic<Plan_BufferType>:$buffers);
+  let assemblyFormat = "custom<Count>($event) `for` $buffers attr-dict `:` type($buffers)";
 }
 
 def Plan_SendOp : Plan_Instruction<"send", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

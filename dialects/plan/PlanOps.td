@@ -252,6 +252,7 @@ def Plan_SegmentOp : Plan_Op<"segment", [HasParent<"::tgpt::planir::StageOp">, S
 
     Constraints:
     - C1: the body holds instructions only.
+    - C2: events begin and end here: see `plan.wait`.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_SegmentKind, "segment_kind">:$kind, StrAttr:$name);
   let regions = (region SizedRegion<1>:$body);

@@ -280,9 +280,9 @@ LogicalResult StageOp::verify() {
 
 LogicalResult SegmentOp::verify() {
   for (Operation &op : getBody().getOps())
-    if (!isa<KernelOp, CollectiveOp, SendOp, RecvOp, InputOp, OutputOp>(op)) // C1
+    if (!isa<KernelOp, CollectiveOp, WaitOp, SendOp, RecvOp, InputOp, OutputOp>(op)) // C1
       return op.emitOpError("is not an instruction of the plan");
-  return success();
+  return verifyFlights(*this); // C2
 }
 
 LogicalResult ScheduleOp::verify() {

@@ -75,6 +75,7 @@ void StageLowering::lowerPack(dist::PackOp op) {
 /// Results are parts of the operand.
 void StageLowering::lowerUnpack(dist::UnpackOp op) {
   StageBuffer &flat = *buffers.find(op.getInput());
+  flat.storage().hasTwins = true;
   for (auto [i, result, offset] : llvm::enumerate(op.getResults(), op.getOffsets())) {
     const DeclaredVariable *member = nullptr;
     for (const DeclaredVariable &variable : parts.variables)

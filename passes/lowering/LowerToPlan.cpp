@@ -277,6 +277,7 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
   void count(const LoweringCounts &counts) {
     kernels += counts.kernels;
     collectives += counts.collectives;
+    startedCollectives += counts.startedCollectives;
     inPlaceResults += counts.inPlaceResults;
     inPlaceVariables += counts.inPlaceVariables;
     packedResults += counts.packedResults;

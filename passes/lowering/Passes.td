@@ -18,6 +18,7 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     operand that has no later use (where the kernel allows it), or given a buffer of
     its own. The gradient of a transient state is summed in its own buffer. Values of
     one segment go to scratch, values that the backward needs to the activations.
+    A started collective has its operand and result to itself until its `dist.wait`.
 
     A bucket has one buffer and its members are parts of it; where it is cut into pieces
     its members have no buffer but a place in the flat tensor. The operands of a
@@ -57,6 +58,7 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"kernels", "kernels", "Kernel calls written">,
     Statistic<"collectives", "collectives", "Collectives written">,
+    Statistic<"startedCollectives", "started-collectives", "Of these, collectives that are started and waited for later">,
     Statistic<"inPlaceResults", "in-place-results", "Results computed over an operand that was dead">,
     Statistic<"inPlaceVariables", "in-place-variables", "Results computed in the variable they replace">,
     Statistic<"packedResults", "packed-results", "Results computed in their part of a flat buffer">,

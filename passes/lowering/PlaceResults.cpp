@@ -69,7 +69,8 @@ StageBuffer *StageLowering::accumulatorFor(KernelOpInterface op, unsigned i) {
 /// The variable that the result is written to later in the segment, when its old value
 /// has no use from here on (but for the operand it replaces, if the kernel allows it).
 StageBuffer *StageLowering::variableFor(Operation *op, unsigned i) {
-  OpResult result = op->getResult(i);
+  dist::WaitOp wait = dist::waitOf(op);
+  Value result = wait ? wait.getOutput() : Value(op->getResult(i));
   for (Operation *user : result.getUsers()) {
     auto write = dyn_cast<WriteOp>(user);
     if (!write || write->getBlock() != op->getBlock())
@@ -98,6 +99,12 @@ StageBuffer *StageLowering::deadOperandFor(KernelOpInterface op, unsigned i) {
   return isFree && isOperandOnce(op, buffer) && !isTaken(buffer) ? buffer : nullptr;
 }
 
+/// Up to where a collective uses its operand: its own place, or that of its wait.
+static int64_t endOf(Operation *collective, const StageFlow &flow, int64_t position) {
+  dist::WaitOp wait = dist::waitOf(collective);
+  return wait ? flow.positionOf(wait) : position;
+}
+
 /// The operand of an all_reduce, when this is its last use. A transient state that
 /// nobody reads again counts as dead, so gradients are summed where they are.
 StageBuffer *StageLowering::inPlaceReduction(Operation *op) {
@@ -105,8 +112,10 @@ StageBuffer *StageLowering::inPlaceReduction(Operation *op) {
   if (!reduce)
     return nullptr;
   StageBuffer *buffer = buffers.find(reduce.getInput());
-  if (buffer->storage().lastUse > position ||
+  if (buffer->storage().lastUse > endOf(op, flow, position) ||
       (buffer->variable && buffer->whole)) // a bucket's members are reduced together
+    return nullptr;
+  if (dist::waitOf(op) && (buffer->storage().hasTwins || !flow.hasOperandToItself(op)))
     return nullptr;
   if (!buffer->variable) {
     ++counts.inPlaceResults;

@@ -27,6 +27,7 @@ struct StageBuffer {
   const DeclaredVariable *gathered = nullptr; ///< whose pieces it holds, put together
   int64_t lastUse = -1;                       ///< of all values it has held so far, in itself or a part
   uint32_t segments = 0;                      ///< bit i: some value it held is used in segment i
+  bool hasTwins = false;                      ///< bytes have two names: parts, or sides of a collective of one rank
 
   /// The variable that it is, or holds a copy of; null for values of the program.
   const DeclaredVariable *named() const { return variable ? variable : gathered; }

@@ -128,6 +128,15 @@ LogicalResult StageFlow::addEvent(Operation *op, StringRef symbol, VariableEvent
   return success();
 }
 
+/// A started collective uses its operand until the wait.
+void StageFlow::endFlight(dist::WaitOp wait) {
+  Operation *collective = wait.getPending().getDefiningOp();
+  ValueFacts &operand = facts[rootOf(collective->getOperand(0))];
+  if (operand.lastUse == positions.lookup(collective))
+    alone.insert(collective);
+  operand.lastUse = nextPosition;
+}
+
 LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stage) {
   // Inputs and receives come before the op, so its uses are counted at its own position.
   for (Value operand : op.getOperands())
@@ -135,6 +144,8 @@ LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stag
       return failure();
   for (Value operand : op.getOperands())
     facts[rootOf(operand)].lastUse = nextPosition;
+  if (auto wait = dyn_cast<dist::WaitOp>(op))
+    endFlight(wait);
   LogicalResult isKnown =
       llvm::TypeSwitch<Operation *, LogicalResult>(&op)
           .Case([&](ReadOp read) { return addEvent(read, read.getSymbol(), VariableEvent::Kind::Read); })

@@ -58,6 +58,9 @@ public:
   const std::vector<FlowSegment> &getSegments() const { return segments; }
   const ValueFacts &factsOf(mlir::Value root) const;
   int64_t positionOf(mlir::Operation *op) const { return positions.lookup(op); }
+  /// True when nothing uses the operand of a started collective between its start and
+  /// its wait, up to which the operand counts as used.
+  bool hasOperandToItself(mlir::Operation *collective) const { return alone.contains(collective); }
   /// True when the stage reads or writes the variable.
   /// Members of a bucket are used when any of them is.
   bool uses(llvm::StringRef variable) const { return events.contains(parts->storageOf(variable)); }
@@ -72,6 +75,7 @@ private:
   mlir::LogicalResult addEvent(mlir::Operation *op, llvm::StringRef symbol, VariableEvent::Kind kind);
   mlir::LogicalResult addUse(mlir::Value value, mlir::Operation *user, FlowSegment &segment, int64_t stage);
   void addAfter(mlir::Value root, FlowSegment &segment);
+  void endFlight(dist::WaitOp wait);
   void receive(mlir::Value value, FlowSegment &segment);
   void append(FlowItem item, FlowSegment &segment);
 
@@ -80,6 +84,7 @@ private:
   llvm::DenseMap<mlir::Value, ValueFacts> facts;
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
   llvm::StringMap<llvm::SmallVector<VariableEvent>> events;
+  llvm::DenseSet<mlir::Operation *> alone; ///< see hasOperandToItself
   /// Messages to this stage that no item has received yet, with their channel and the
   /// kind of segment they arrive in.
   struct Arrival {

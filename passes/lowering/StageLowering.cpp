@@ -109,6 +109,7 @@ LogicalResult StageLowering::run() {
   for (const FlowSegment &segment : flow.getSegments()) {
     segmentKind = segment.kind;
     position = segment.firstPosition;
+    events = 0;
     scope = planir::stringifySegmentKind(segment.kind).str();
     OpBuilder detached(stage.getContext());
     dist::SegmentOp source = segment.op;
@@ -173,6 +174,8 @@ LogicalResult StageLowering::lowerOp(Operation *op) {
     return lowerKernel(kernel);
   if (auto addend = dyn_cast<dist::StageAddendOp>(op))
     return buffers.bind(addend.getOutput(), *buffers.find(addend.getInput())), success();
+  if (auto wait = dyn_cast<dist::WaitOp>(op))
+    return lowerWait(wait), success();
   if (isa<dist::AllReduceOp, dist::AllGatherOp, dist::ReduceScatterOp, dist::AllToAllOp>(op))
     return lowerCollective(op);
   return op->emitOpError("cannot be executed: it has no kernel and is no collective");
@@ -348,6 +351,12 @@ void StageLowering::countModelFlops(KernelOpInterface op) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
+/// Groups within tp exchange activations, often and in a hurry; the others must not hold
+/// them up.
+static planir::Stream streamOf(Operation *collective) {
+  return dist::isWithinTensorGroup(collective) ? planir::Stream::Tensor : planir::Stream::Data;
+}
+
 LogicalResult StageLowering::lowerCollective(Operation *op) {
   CollectiveKind kind = CollectiveKind::AllReduceSum;
   IntegerAttr dim, concat;
@@ -377,10 +386,11 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   if (!output)
     output = isAlone ? input
                      : &buffers.create(op->getLoc(), nameFor(op, 0),
-                                       planir::BufferType::of(cast<RankedTensorType>(op->getResult(0).getType())),
+                                       planir::BufferType::of(dist::tensorOf(op->getResult(0).getType())),
                                        MemoryKind::Scratch);
   buffers.bind(op->getResult(0), *output);
   if (isAlone) {
+    input->storage().hasTwins = true;
     valueNumbers[op->getResult(0)] = numberOf(op->getOperand(0));
     return success();
   }
@@ -388,10 +398,35 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
     output->gathered = input->variable;
   ++counts.collectives;
   StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
+  IntegerAttr event;
+  planir::StreamAttr stream;
+  bool isStarted = isa<dist::PendingType>(op->getResult(0).getType());
+  if (isStarted) {
+    ++counts.startedCollectives;
+    event = builder.getI64IntegerAttr(++events);
+    stream = planir::StreamAttr::get(builder.getContext(), streamOf(op));
+  }
   auto collective = planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group,
-                                                 dim, concat, costOf(op), op->hasAttr("tree"));
+                                                 dim, concat, event, stream, costOf(op), op->hasAttr("tree"));
   describe(collective, op->getOperands(), op->getResults());
+  if (isStarted)
+    flights[op->getResult(0)] = collective;
   return success();
+}
+
+/// The tensor is where the collective has put it. The wait names all that was in flight.
+void StageLowering::lowerWait(dist::WaitOp op) {
+  valueNumbers[op.getOutput()] = numberOf(op.getPending());
+  buffers.bind(op.getOutput(), *buffers.find(op.getPending()));
+  planir::CollectiveOp collective = flights.lookup(op.getPending());
+  if (!collective) // of one rank: there is none
+    return;
+  SmallVector<Value> held = {collective.getOutput()}, values = {op.getPending()};
+  if (collective.getInput() != collective.getOutput()) {
+    held.push_back(collective.getInput());
+    values.push_back(op.getPending().getDefiningOp()->getOperand(0));
+  }
+  describe(planir::WaitOp::create(builder, collective.getLoc(), *collective.getEvent(), held), values, {});
 }
 
 //===----------------------------------------------------------------------===//

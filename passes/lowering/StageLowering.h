@@ -19,7 +19,7 @@ namespace tgpt {
 
 /// What was decided, for the pass's statistics.
 struct LoweringCounts {
-  int64_t kernels = 0, collectives = 0;
+  int64_t kernels = 0, collectives = 0, startedCollectives = 0;
   int64_t inPlaceResults = 0;   ///< results in the buffer of a dead operand
   int64_t inPlaceVariables = 0; ///< variables updated where they are
   int64_t packedResults = 0;    ///< results computed where they are packed
@@ -66,6 +66,7 @@ private:
   void lowerUnpack(dist::UnpackOp op);
   mlir::LogicalResult lowerKernel(KernelOpInterface op);
   mlir::LogicalResult lowerCollective(mlir::Operation *op);
+  void lowerWait(dist::WaitOp op);
 
   /// Where result `i` of `op` goes; sets the bit of `accumulated` when it is added.
   StageBuffer &placeResult(KernelOpInterface op, unsigned i, int64_t &accumulated);
@@ -118,6 +119,8 @@ private:
   llvm::StringMap<llvm::SmallVector<llvm::StringRef>> reducedAxes; ///< by what has the bytes
   llvm::DenseMap<mlir::Operation *, StageBuffer *> flatOfPack;
   llvm::DenseMap<mlir::Value, int64_t> valueNumbers;
+  llvm::DenseMap<mlir::Value, planir::CollectiveOp> flights; ///< by pending value
+  int64_t events = 0;                                        ///< of the segment at hand
   int64_t modelFlops = 0;
 };
 

@@ -143,4 +143,55 @@ def ScheduleOneForwardOneBackward : Pass<"dist-schedule-1f1b", "::mlir::ModuleOp
   ];
 }
 
+def OverlapCollectives : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "start collectives early and wait for them late, so that computation hides them";
+  let description = [{
+    Within each segment a collective is started as soon as its operand is there: ops that
+    the operand does not need go behind the start. It is waited for right before the first
+    use of its result; a use that only adds it to a state, or writes it there, is put off
+    as well. In the backward of a column-parallel linear, the sum of the input's gradient
+    runs beside the product that makes the weight's gradient.
+
+    Ops move no more than `window` places, since values live longer the further they are
+    moved. Collectives of what was there before the segment (parameters, gradients, kept
+    activations) could all begin at once: `prefetch` of a stream are ahead of their use.
+
+    Every op has the operands it had, and uses of a variable stay in order: results do not
+    change.
+
+    **Input**
+    ```mlir
+    %dx = tgpt.linear_dgrad %dy, %w : ...
+    %dw = tgpt.linear_wgrad %dy, %x : ...
+    %1 = dist.all_reduce sum %dx over ["tp"] : tensor<4x6xf32, #dist.layout<...>> to tensor<4x6xf32, #dist.layout<...>>
+    %2 = tgpt.gelu_grad %1, %y : ...
+    ```
+    **Output**
+    ```mlir
+    %dx = tgpt.linear_dgrad %dy, %w : ...
+    %1 = dist.all_reduce sum %dx over ["tp"] : tensor<4x6xf32, #dist.layout<...>> to !dist.pending<tensor<4x6xf32, #dist.layout<...>>>
+    %dw = tgpt.linear_wgrad %dy, %x : ...
+    %2 = dist.wait %1 : !dist.pending<tensor<4x6xf32, #dist.layout<...>>>
+    %3 = tgpt.gelu_grad %2, %y : ...
+    ```
+    Left whole: collectives over "pp", those of one rank, and those that no computation
+    would run beside.
+
+    Fails when: there is no mesh; an option is below 1.
+  }];
+  let dependentDialects = ["::tgpt::dist::DistDialect"];
+  let options = [
+    Option<"window", "window", "int64_t", "32",
+           "places that an op may be moved; by default about the backward of a layer">,
+    Option<"prefetch", "prefetch", "int64_t", "1",
+           "collectives of a stream, of what needs no computation, that may be ahead of their use">,
+  ];
+  let statistics = [
+    Statistic<"started", "started", "collectives that computation runs beside">,
+    Statistic<"withoutWork", "declined-without-work", "collectives left whole: no computation is independent of them">,
+    Statistic<"acrossStages", "declined-across-stages", "collectives left whole: they run over pp">,
+    Statistic<"ofOneRank", "declined-of-one-rank", "collectives left whole: their group has one rank">,
+  ];
+}
+
 #endif // TGPT_PASSES_PIPELINE_PASSES_TD

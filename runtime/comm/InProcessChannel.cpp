@@ -26,7 +26,7 @@ void InProcessChannel::send(const TensorView &message) {
       fromRank, event, [&] { return number - received.load(std::memory_order_acquire) < messages.size(); },
       [&] {
         return "rank " + std::to_string(fromRank) + " waits on " + name + ", whose " + std::to_string(messages.size()) +
-               " message buffers are full, for " + world.describeRank(toRank);
+               " message buffers are full, for " + world.describe(toRank);
       });
   std::memcpy(messages[number % messages.size()], message.data, message.bytes());
   sent.store(number + 1, std::memory_order_release);
@@ -39,7 +39,7 @@ void InProcessChannel::receive(const TensorView &message) {
       toRank, event, [&] { return sent.load(std::memory_order_acquire) > number; },
       [&] {
         return "rank " + std::to_string(toRank) + " waits on " + name + " for a message from " +
-               world.describeRank(fromRank);
+               world.describe(fromRank);
       });
   std::memcpy(message.data, messages[number % messages.size()], message.bytes());
   received.store(number + 1, std::memory_order_release);

@@ -55,8 +55,10 @@ private:
   int64_t own;
 };
 
-InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> memberRanks)
-    : world(world), name(std::move(name)), ranks(std::move(memberRanks)), inputs(ranks.size()), outputs(ranks.size()) {
+InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> memberRanks,
+                               int64_t firstWaiter)
+    : world(world), name(std::move(name)), ranks(std::move(memberRanks)), firstWaiter(firstWaiter),
+      inputs(ranks.size()), outputs(ranks.size()) {
   for (int64_t i = 0; i < size(); ++i)
     members.push_back(std::make_unique<Member>(*this, i));
   world.watch(event);
@@ -80,7 +82,7 @@ void InProcessGroup::meet(int64_t index) {
     return;
   }
   world.wait(
-      ranks[index], event, [&] { return meetings.load(std::memory_order_acquire) >= meeting; },
+      firstWaiter + ranks[index], event, [&] { return meetings.load(std::memory_order_acquire) >= meeting; },
       [&] { return whoIsMissing(index, meeting); });
 }
 
@@ -92,7 +94,7 @@ std::string InProcessGroup::whoIsMissing(int64_t index, uint64_t meeting) const 
       continue;
     ++missing;
     if (listed < 4) {
-      text += (listed > 0 ? " and " : "") + world.describeRank(ranks[i]);
+      text += (listed > 0 ? " and " : "") + world.describe(firstWaiter + ranks[i]);
       ++listed;
     }
   }

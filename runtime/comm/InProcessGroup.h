@@ -23,8 +23,9 @@ namespace tgpt::runtime {
 
 class InProcessGroup {
 public:
-  /// `ranks` in member order; `name` is for messages ("group 1 (tp)").
-  InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> ranks);
+  /// `ranks` in member order; `name` is for messages ("group 1 (tp)"). The thread of rank r
+  /// is the world's waiter `firstWaiter` + r.
+  InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> ranks, int64_t firstWaiter = 0);
   ~InProcessGroup();
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
@@ -39,6 +40,7 @@ private:
   InProcessWorld &world;
   std::string name;
   std::vector<int64_t> ranks;
+  int64_t firstWaiter;
   std::vector<std::unique_ptr<Member>> members;
   // Addresses in member order, as reduceRange takes them.
   std::vector<const void *> inputs;

@@ -23,15 +23,15 @@ static constexpr int spinIterations = 2000;
 /// Ranks that a message names one by one.
 static constexpr int64_t mostListed = 4;
 
-InProcessWorld::InProcessWorld(WorldOptions given) : options(std::move(given)), progress(options.ranks) {
+InProcessWorld::InProcessWorld(WorldOptions given) : options(std::move(given)), progress(options.waiters) {
   // A thread that spins on a core that its peer needs only delays both.
   if (options.threads <= static_cast<int64_t>(std::thread::hardware_concurrency()))
     spins = spinIterations;
   pollSeconds = std::clamp(options.stuckAfterSeconds / 4, 0.001, 1.0);
 }
 
-std::string InProcessWorld::describeRank(int64_t rank) const {
-  return options.describeRank ? options.describeRank(rank) : "rank " + std::to_string(rank);
+std::string InProcessWorld::describe(int64_t waiter) const {
+  return options.describe ? options.describe(waiter) : "rank " + std::to_string(waiter);
 }
 
 void InProcessWorld::abort() {
@@ -50,8 +50,8 @@ void InProcessWorld::pause() {
 
 bool InProcessWorld::outOf(Patience &patience) const {
   uint64_t total = 0;
-  for (const Progress &rank : progress)
-    total += rank.count.load(std::memory_order_relaxed);
+  for (const Progress &waiter : progress)
+    total += waiter.count.load(std::memory_order_relaxed);
   auto now = std::chrono::steady_clock::now();
   if (total != patience.progress) {
     patience = {total, now};
@@ -65,9 +65,9 @@ void InProcessWorld::failStuck(const std::string &what) const {
   std::snprintf(seconds, sizeof(seconds), "%g", options.stuckAfterSeconds);
   std::string busy;
   int64_t count = 0;
-  for (int64_t rank = 0; rank < options.ranks; ++rank)
-    if (progress[rank].busy.load(std::memory_order_relaxed) && ++count <= mostListed)
-      busy += (count > 1 ? ", " : "") + describeRank(rank);
+  for (int64_t waiter = 0; waiter < options.waiters; ++waiter)
+    if (progress[waiter].busy.load(std::memory_order_relaxed) && ++count <= mostListed)
+      busy += (count > 1 ? ", " : "") + describe(waiter);
   if (count > mostListed)
     busy += " and " + std::to_string(count - mostListed) + " more";
   throw Error("no rank has advanced for " + std::string(seconds) + " s: " + what +

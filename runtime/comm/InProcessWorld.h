@@ -26,25 +26,26 @@
 namespace tgpt::runtime {
 
 struct WorldOptions {
-  int64_t ranks = 1;
-  int64_t threads = 1; // that compute at once: ranks * threads per rank
+  /// Who may wait: the ranks, then (where ranks have one) their communication threads.
+  int64_t waiters = 1;
+  int64_t threads = 1; // that compute at once: ranks * threads per rank, and communication threads
   double stuckAfterSeconds = 60;
-  /// What a rank is and where, for the message of a stuck job; "rank 3" when empty.
-  std::function<std::string(int64_t rank)> describeRank;
+  /// What a waiter is and where, for the message of a stuck job; "rank 3" when empty.
+  std::function<std::string(int64_t waiter)> describe;
 };
 
 class InProcessWorld {
 public:
   explicit InProcessWorld(WorldOptions options);
 
-  /// A rank has done something; called once per instruction.
-  void noteProgress(int64_t rank) {
-    auto &count = progress[rank].count;
+  /// A waiter has done something; called once per instruction.
+  void noteProgress(int64_t waiter) {
+    auto &count = progress[waiter].count;
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// Whether a rank has work to do. A rank that waits or has none is not to blame for a stuck job.
-  void setBusy(int64_t rank, bool busy) { progress[rank].busy.store(busy, std::memory_order_relaxed); }
-  std::string describeRank(int64_t rank) const;
+  /// Whether a waiter has work to do. Who waits or has none is not to blame for a stuck job.
+  void setBusy(int64_t waiter, bool busy) { progress[waiter].busy.store(busy, std::memory_order_relaxed); }
+  std::string describe(int64_t waiter) const;
 
   /// Ends every wait, now and later, with JobAborted.
   void abort();
@@ -53,21 +54,21 @@ public:
   /// An event of this world outlives every wait on it and is signalled by abort().
   void watch(EventWord &event) { events.push_back(&event); }
 
-  /// Lets `rank` wait until ready() holds; whoever makes it hold signals `event`. Throws
+  /// Lets `waiter` wait until ready() holds; whoever makes it hold signals `event`. Throws
   /// JobAborted, or Error with describe() when the job is stuck.
   template <typename Ready, typename Describe>
-  void wait(int64_t rank, EventWord &event, Ready ready, Describe describe) {
+  void wait(int64_t waiter, EventWord &event, Ready ready, Describe describe) {
     for (int i = 0; i < spins; ++i) {
       if (ready())
         return;
       pause();
     }
-    setBusy(rank, false);
+    setBusy(waiter, false);
     Patience patience;
     while (true) {
       uint32_t seen = event.load();
       if (ready())
-        return setBusy(rank, true);
+        return setBusy(waiter, true);
       if (aborted())
         throw JobAborted();
       if (!event.waitFor(seen, pollSeconds) && outOf(patience))

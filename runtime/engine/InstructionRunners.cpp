@@ -64,8 +64,25 @@ static void runOutput(const BoundInstruction &instruction, StepContext &context)
   context.metrics[instruction.metric] = {loadElement(instruction.call.inputs[0]), true};
 }
 
+static void runStart(const BoundInstruction &instruction, StepContext &context) {
+  if (context.started)
+    context.started->start(instruction, context);
+  else
+    instruction.exchange(instruction, context);
+}
+
+static void runWait(const BoundInstruction &instruction, StepContext &context) {
+  if (context.started)
+    context.started->wait(instruction);
+}
+
+InstructionRunner tgpt::runtime::startRunner() {
+  return runStart;
+}
+
 InstructionRunner tgpt::runtime::runnerOf(const plan::Instruction &instruction) {
-  static constexpr InstructionRunner runners[] = {nullptr,     runKernel, runAllReduce, runAllGather, runReduceScatter,
-                                                  runAllToAll, runSend,   runReceive,   runInput,     runOutput};
+  static constexpr InstructionRunner runners[] = {nullptr,          runKernel,   runAllReduce, runAllGather,
+                                                  runReduceScatter, runAllToAll, runSend,      runReceive,
+                                                  runInput,         runOutput,   runWait};
   return runners[instruction.kind()];
 }

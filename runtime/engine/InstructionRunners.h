@@ -13,6 +13,8 @@ namespace tgpt::runtime {
 
 /// The runner of a checked instruction.
 InstructionRunner runnerOf(const plan::Instruction &instruction);
+/// The runner of a collective that is started: hands it over, or executes it at once.
+InstructionRunner startRunner();
 
 } // namespace tgpt::runtime
 

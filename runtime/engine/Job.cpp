@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/Job.h"
+#include "runtime/engine/CommunicationThread.h"
 #include "runtime/engine/RankProgram.h"
 #include "runtime/engine/RankTeam.h"
 #include "runtime/engine/VariableTable.h"
@@ -40,6 +41,9 @@ double StepMetrics::value(std::string_view name) const {
 static JobOptions completed(JobOptions options) {
   if (options.threadsPerRank < 1)
     throw Error("threads per rank is " + std::to_string(options.threadsPerRank) + ", it must be at least 1");
+  if (options.communicationThreads != 0 && options.communicationThreads != 1)
+    throw Error("communication threads per rank is " + std::to_string(options.communicationThreads) +
+                ", it must be 0 or 1");
   if (!(options.stuckAfterSeconds > 0))
     throw Error("the time after which a job counts as stuck is " + std::to_string(options.stuckAfterSeconds) +
                 " s, it must be positive");
@@ -78,6 +82,15 @@ static std::vector<std::string> metricNamesOf(const plan::Plan &plan) {
   return {names.begin(), names.end()};
 }
 
+static bool startsCollectives(const plan::Plan &plan) {
+  for (const plan::StageProgram &stage : plan.stages())
+    for (const plan::Segment &segment : stage.segments())
+      for (const plan::Instruction &instruction : segment.instructions())
+        if (instruction.event() != 0)
+          return true;
+  return false;
+}
+
 class Job::Impl {
 public:
   Impl(plan::Plan given, JobOptions givenOptions);
@@ -87,11 +100,13 @@ public:
   JobOptions options;
   plan::Plan plan;
   RankGrid grid;
+  bool hasCommunicationThreads;
   std::vector<std::string> metricNames;
   InProcessWorld world;
   std::vector<std::unique_ptr<Arena>> arenas;
   std::unique_ptr<Transport> transport;
   std::vector<std::unique_ptr<RankProgram>> programs;
+  std::vector<std::unique_ptr<CommunicationThread>> communication; // by rank; empty: no threads
   std::unique_ptr<VariableTable> variables;
 
 private:
@@ -99,7 +114,8 @@ private:
   class StepTask;
 
   WorldOptions worldOptions() const;
-  std::string describeActivity(int64_t rank) const;
+  std::string describeActivity(int64_t waiter) const;
+  void startCommunication();
   void fail(int64_t rank, const std::string &what);
   void throwIfFailed();
   void collectMetrics();
@@ -114,11 +130,12 @@ private:
 
 Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
     : options(completed(std::move(givenOptions))), plan(checked(std::move(given), options.kernels)), grid(plan.mesh()),
+      hasCommunicationThreads(options.communicationThreads > 0 && startsCollectives(plan)),
       metricNames(metricNamesOf(plan)), world(worldOptions()) {
   checkFits(plan, grid);
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     arenas.push_back(std::make_unique<Arena>(plan.stages(static_cast<int>(grid.stageOf(rank))).arena_bytes(), rank));
-  transport = std::make_unique<Transport>(plan, grid, world, arenas);
+  transport = std::make_unique<Transport>(plan, grid, world, arenas, hasCommunicationThreads ? grid.ranks() : 0);
   BindingContext context{plan, grid, options.kernels, metricNames};
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     programs.push_back(std::make_unique<RankProgram>(context, rank, arenas[rank]->base(), transport->of(rank)));
@@ -128,16 +145,32 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
   reported.assign(grid.ranks(), std::vector<ReportedMetric>(metricNames.size()));
   for (const std::string &name : metricNames)
     metrics.byName.emplace_back(name, std::numeric_limits<double>::quiet_NaN());
+  if (hasCommunicationThreads)
+    startCommunication();
   team = std::make_unique<RankTeam>(grid.ranks(), options.threadsPerRank, options.pinThreads);
 }
 
 WorldOptions Job::Impl::worldOptions() const {
-  return {grid.ranks(), grid.ranks() * options.threadsPerRank, options.stuckAfterSeconds,
-          [this](int64_t rank) { return describeActivity(rank); }};
+  int64_t more = hasCommunicationThreads ? grid.ranks() : 0;
+  return {grid.ranks() + more, grid.ranks() * options.threadsPerRank + more, options.stuckAfterSeconds,
+          [this](int64_t waiter) { return describeActivity(waiter); }};
 }
 
-std::string Job::Impl::describeActivity(int64_t rank) const {
+/// A communication thread without work waits for its rank to start something.
+std::string Job::Impl::describeActivity(int64_t waiter) const {
+  int64_t rank = waiter % grid.ranks();
+  if (waiter != rank)
+    if (std::string place = communication[rank]->position(); !place.empty())
+      return "the communication of " + grid.describe(rank) + " at " + place;
   return grid.describe(rank) + " at " + programs[rank]->position();
+}
+
+void Job::Impl::startCommunication() {
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    communication.push_back(std::make_unique<CommunicationThread>(
+        world, *programs[rank], std::max(programs[rank]->mostStarted(), 1),
+        CommunicationThread::Options{rank, grid.ranks() + rank, options.profile,
+                                     [this, rank](const std::string &what) { fail(rank, what); }}));
 }
 
 /// Keeps the first failure and ends all waits.
@@ -176,7 +209,8 @@ public:
   StepTask(Impl &job, StepInputs &inputs) : job(job), inputs(inputs) {}
   void run(int64_t rank) noexcept override {
     RankProgram &program = *job.programs[rank];
-    StepContext context{&inputs, job.dpIndices[rank], -1, job.reported[rank]};
+    CommunicationThread *communication = job.hasCommunicationThreads ? job.communication[rank].get() : nullptr;
+    StepContext context{&inputs, job.dpIndices[rank], -1, job.reported[rank], communication};
     job.world.setBusy(rank, true);
     try {
       program.runStep(context, job.options.profile, [&] { job.world.noteProgress(rank); });
@@ -188,6 +222,8 @@ public:
     } catch (...) {
       job.fail(rank, program.position() + ": unknown exception");
     }
+    if (communication)
+      communication->settle(); // after a failure it may still be in the arenas
   }
 
 private:
@@ -283,6 +319,11 @@ std::vector<ProfileEntry> Job::profile(int64_t rank) const {
   if (!impl->options.profile)
     return entries;
   entries = impl->programs[rank]->profile;
+  if (impl->hasCommunicationThreads) {
+    const std::vector<ProfileEntry> &started = impl->communication[rank]->profile;
+    entries.insert(entries.end(), started.begin(), started.end());
+  }
+  std::erase_if(entries, [](const ProfileEntry &entry) { return entry.calls == 0; });
   std::stable_sort(entries.begin(), entries.end(),
                    [](const ProfileEntry &a, const ProfileEntry &b) { return a.seconds > b.seconds; });
   return entries;
@@ -292,4 +333,6 @@ void Job::resetProfile() {
   for (const std::unique_ptr<RankProgram> &program : impl->programs)
     for (ProfileEntry &entry : program->profile)
       entry = ProfileEntry{entry.opcode};
+  for (const std::unique_ptr<CommunicationThread> &thread : impl->communication)
+    thread->profile = thread->emptyProfile();
 }

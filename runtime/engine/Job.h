@@ -57,6 +57,7 @@ struct StepMetrics {
 struct JobOptions {
   int threadsPerRank = 1;
   bool pinThreads = false;       // rank r to core r mod cores
+  int communicationThreads = 1;  // per rank, 1 or 0, for collectives that the plan starts; 0: they run where they start
   double stuckAfterSeconds = 60; // a wait gives up when no rank has advanced for so long
   bool profile = false;
   KernelSet kernels; // empty: cpuKernels()
@@ -69,7 +70,8 @@ struct ProfileEntry {
   double seconds = 0;    // wall time
   double cpuSeconds = 0; // of the rank's own thread: other threads of a kernel and waiting are not in it
   double flops = 0;
-  double bytes = 0; // read and written
+  double bytes = 0;      // read and written
+  bool inFlight = false; // beside the rank's own thread, on its communication thread
 };
 
 class Job {
@@ -111,7 +113,8 @@ public:
   int64_t plannedBytes(int64_t rank) const;
   /// "rank 3 (dp 0, pp 1, tp 1)".
   std::string describeRank(int64_t rank) const;
-  /// Per opcode, sorted by falling seconds; empty without JobOptions::profile.
+  /// Per opcode that was run, sorted by falling seconds; what was started apart, and its
+  /// exposed part as "wait". Empty without JobOptions::profile.
   std::vector<ProfileEntry> profile(int64_t rank) const;
   void resetProfile();
 

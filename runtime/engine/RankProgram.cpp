@@ -36,6 +36,7 @@ RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte 
     if (isNew) {
       int count = stage.segments(segment).instructions_size();
       bound->second.instructions.reserve(count);
+      flights.clear();
       for (int i = 0; i < count; ++i)
         bindInstruction(context, bound->second, segment, i, entry.slot());
     }
@@ -52,7 +53,7 @@ std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, int64_t sl
 }
 
 /// Kernels are told apart by name, everything else by kind.
-int RankProgram::profileEntryOf(const plan::Instruction &instruction) {
+int RankProgram::profileEntryOf(const plan::Instruction &instruction, std::vector<ProfileEntry> &profile) {
   std::string text = instructionText(instruction);
   if (instruction.kind() != plan::Instruction::KERNEL)
     text = text.substr(0, text.find(' '));
@@ -71,6 +72,23 @@ void RankProgram::bindKernel(const BindingContext &context, BoundInstruction &bo
   bound.function = kernel.function;
 }
 
+/// What is started has communicators of its own: another thread may use them.
+void RankProgram::bindExchange(BoundInstruction &bound) {
+  const plan::Instruction &source = *bound.source;
+  if (source.event() == 0) {
+    bound.group = endpoints.groups[source.group()];
+    return;
+  }
+  bound.group = endpoints.startedGroups[source.group()];
+  bound.exchange = bound.run;
+  bound.run = startRunner();
+  bound.flight = static_cast<int>(flights.size());
+  flights[source.event()] = bound.flight;
+  startedBySegment = std::max(startedBySegment, bound.flight + 1);
+  bound.startedEntry = profileEntryOf(source, startedProfile);
+  startedProfile[bound.startedEntry].inFlight = true;
+}
+
 void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index,
                                   int64_t slot) {
   const plan::Instruction &source = stage.segments(segmentIndex).instructions(index);
@@ -82,11 +100,13 @@ void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &s
   bound.call.inputs = viewsOf(source.inputs(), slot);
   bound.call.outputs = viewsOf(source.outputs(), slot);
   bound.call.attributes = &attributes[{segmentIndex, index}];
-  bound.profileEntry = profileEntryOf(source);
+  bound.profileEntry = profileEntryOf(source, profile);
   if (source.kind() == plan::Instruction::KERNEL)
     bindKernel(context, bound);
   if (source.kind() >= plan::Instruction::ALL_REDUCE && source.kind() <= plan::Instruction::ALL_TO_ALL)
-    bound.group = endpoints.groups[source.group()];
+    bindExchange(bound);
+  if (source.kind() == plan::Instruction::WAIT)
+    bound.flight = flights.at(source.event());
   if (source.kind() == plan::Instruction::SEND)
     bound.sender = endpoints.senders[source.channel()];
   if (source.kind() == plan::Instruction::RECV) {
@@ -112,13 +132,13 @@ static double threadCpuSeconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-void RankProgram::runTimed(const BoundInstruction &instruction, StepContext &context) {
+void tgpt::runtime::runTimed(InstructionRunner runner, const BoundInstruction &instruction, StepContext &context,
+                             ProfileEntry &entry) {
   auto start = std::chrono::steady_clock::now();
   double cpuStart = threadCpuSeconds();
-  instruction.run(instruction, context);
+  runner(instruction, context);
   double cpuEnd = threadCpuSeconds();
   auto end = std::chrono::steady_clock::now();
-  ProfileEntry &entry = profile[instruction.profileEntry];
   const plan::Cost &cost = instruction.source->cost();
   ++entry.calls;
   entry.seconds += std::chrono::duration<double>(end - start).count();
@@ -131,7 +151,10 @@ std::string RankProgram::position() const {
   const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
   if (!instruction)
     return "the end of its step";
-  std::string text = instructionPlace(plan, stage, instruction->segment, instruction->index);
-  int64_t micro = microBatch.load(std::memory_order_relaxed);
+  return placeOf(*instruction, microBatch.load(std::memory_order_relaxed));
+}
+
+std::string RankProgram::placeOf(const BoundInstruction &instruction, int64_t micro) const {
+  std::string text = instructionPlace(plan, stage, instruction.segment, instruction.index);
   return micro < 0 ? text : text + ", micro-batch " + std::to_string(micro);
 }

@@ -40,27 +40,43 @@ struct StepContext {
   StepInputs *inputs = nullptr;
   int64_t dpIndex = 0;
   int64_t microBatch = -1;
-  std::span<ReportedMetric> metrics; // by index into the job's metric names
+  std::span<ReportedMetric> metrics;           // by index into the job's metric names
+  class StartedCollectives *started = nullptr; // null: what is started runs at once
 };
 
 struct BoundInstruction;
 /// Executes one instruction; throws Error or JobAborted.
 using InstructionRunner = void (*)(const BoundInstruction &, StepContext &);
 
+/// Runs collectives beside the rank's own thread.
+class StartedCollectives {
+public:
+  virtual ~StartedCollectives() = default;
+  virtual void start(const BoundInstruction &collective, const StepContext &context) = 0;
+  /// Returns when the collective with the flight of this WAIT has ended; throws Error or JobAborted.
+  virtual void wait(const BoundInstruction &wait) = 0;
+};
+
 struct BoundInstruction {
   InstructionRunner run = nullptr;
+  InstructionRunner exchange = nullptr; // a started collective: what is then executed
   KernelFunction function = nullptr;
   KernelCall call;
   const plan::Instruction *source = nullptr;
   Communicator *group = nullptr;
   Sender *sender = nullptr;
   Receiver *receiver = nullptr;
+  int flight = 0;       // started collectives and WAIT: which of those that the segment starts
+  int startedEntry = 0; // started collectives: index into the profile of what was started
   int metric = 0;       // OUTPUT: index into the job's metric names
   int profileEntry = 0; // index into RankProgram::profile
   int segment = 0;      // position in the stage program
   int index = 0;
   std::span<const TensorView> messages; // RECV: all message buffers of its channel
 };
+
+/// Executes one instruction and adds its time to `entry`.
+void runTimed(InstructionRunner runner, const BoundInstruction &instruction, StepContext &context, ProfileEntry &entry);
 
 /// A segment on one activation slot.
 struct BoundSegment {
@@ -92,8 +108,8 @@ public:
       microBatch.store(entry.microBatch, std::memory_order_relaxed);
       for (const BoundInstruction &instruction : entry.segment->instructions) {
         current.store(&instruction, std::memory_order_relaxed);
-        if (profiling)
-          runTimed(instruction, context);
+        if (profiling && !(context.started && instruction.exchange))
+          runTimed(instruction.run, instruction, context, profile[instruction.profileEntry]);
         else
           instruction.run(instruction, context);
         if (!entry.segment->measured)
@@ -107,18 +123,24 @@ public:
 
   /// Where the rank is, from any thread: an instruction's place, or "the end of its step".
   std::string position() const;
+  /// The place of one of this program's instructions.
+  std::string placeOf(const BoundInstruction &instruction, int64_t microBatch) const;
+  /// Collectives that a segment starts, at most.
+  int mostStarted() const { return startedBySegment; }
   /// End of the last arena byte that an executed instruction was bound to.
   int64_t touchedBytes() const { return touched; }
 
   std::vector<ProfileEntry> profile;
+  /// One entry, empty, for each opcode among the started collectives.
+  std::vector<ProfileEntry> startedProfile;
 
 private:
   void bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index, int64_t slot);
   std::span<const TensorView> viewsOf(const auto &buffers, int64_t slot);
-  int profileEntryOf(const plan::Instruction &instruction);
+  static int profileEntryOf(const plan::Instruction &instruction, std::vector<ProfileEntry> &profile);
+  void bindExchange(BoundInstruction &bound);
   void bindKernel(const BindingContext &context, BoundInstruction &bound);
   void measure(const BoundInstruction &instruction);
-  void runTimed(const BoundInstruction &instruction, StepContext &context);
 
   const plan::Plan &plan;
   const plan::StageProgram &stage;
@@ -132,6 +154,8 @@ private:
   std::atomic<const BoundInstruction *> current{nullptr};
   std::atomic<int64_t> microBatch{-1};
   int64_t touched = 0;
+  int startedBySegment = 0;
+  std::map<uint32_t, int> flights; // by event, of the segment that is being bound
 };
 
 } // namespace tgpt::runtime

@@ -17,18 +17,25 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 
 Transport::Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-                     const std::vector<std::unique_ptr<Arena>> &arenas)
+                     const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters)
     : endpoints(grid.ranks()) {
   for (RankEndpoints &ends : endpoints) {
     ends.groups.resize(plan.groups_size());
+    ends.startedGroups.resize(plan.groups_size());
     ends.senders.resize(plan.channels_size());
     ends.receivers.resize(plan.channels_size());
   }
-  addGroups(plan, grid, world);
+  addGroups(plan, grid, world, &RankEndpoints::groups, 0);
+  if (startedWaiters > 0)
+    addGroups(plan, grid, world, &RankEndpoints::startedGroups, startedWaiters);
+  else
+    for (RankEndpoints &ends : endpoints)
+      ends.startedGroups = ends.groups;
   addChannels(plan, grid, world, arenas);
 }
 
-void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world) {
+void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends,
+                          int64_t waiters) {
   for (int g = 0; g < plan.groups_size(); ++g) {
     const plan::Group &group = plan.groups(g);
     std::string name = "group " + std::to_string(g) + " (";
@@ -38,12 +45,12 @@ void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProces
     for (int64_t rank = 0; rank < grid.ranks(); ++rank) {
       bool takesPart = group.stages_size() == 0 || std::find(group.stages().begin(), group.stages().end(),
                                                              grid.stageOf(rank)) != group.stages().end();
-      if (!takesPart || endpoints[rank].groups[g])
+      if (!takesPart || (endpoints[rank].*ends)[g])
         continue;
       std::vector<int64_t> members = grid.groupMembers(group, rank);
-      groups.push_back(std::make_unique<InProcessGroup>(world, name, members));
+      groups.push_back(std::make_unique<InProcessGroup>(world, name, members, waiters));
       for (size_t i = 0; i < members.size(); ++i)
-        endpoints[members[i]].groups[g] = &groups.back()->member(static_cast<int64_t>(i));
+        (endpoints[members[i]].*ends)[g] = &groups.back()->member(static_cast<int64_t>(i));
     }
   }
 }

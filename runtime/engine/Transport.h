@@ -21,21 +21,24 @@ namespace tgpt::runtime {
 /// One rank's ends, by the plan's group and channel indices; null where it has none.
 struct RankEndpoints {
   std::vector<Communicator *> groups;
+  std::vector<Communicator *> startedGroups; // for what is started: perhaps used by another thread
   std::vector<Sender *> senders;
   std::vector<Receiver *> receivers;
 };
 
 /// All communicators of a job whose ranks are threads. Message buffers are the
-/// plan's receive buffers in the receivers' arenas.
+/// plan's receive buffers in the receivers' arenas. `startedWaiters` is the number of the
+/// world's waiters before the communication threads; 0: there are none.
 class Transport {
 public:
   Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-            const std::vector<std::unique_ptr<Arena>> &arenas);
+            const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters = 0);
 
   const RankEndpoints &of(int64_t rank) const { return endpoints[rank]; }
 
 private:
-  void addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world);
+  using GroupEnds = std::vector<Communicator *> RankEndpoints::*;
+  void addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends, int64_t waiters);
   void addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
                    const std::vector<std::unique_ptr<Arena>> &arenas);
 

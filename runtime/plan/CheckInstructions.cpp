@@ -32,8 +32,8 @@ public:
 
   /// What is wrong with the instruction, or an empty string.
   std::string run(const KernelCheck &kernelCheck) {
-    if (indices() && attributes() && byKind() && overlaps() && instruction.kind() == plan::Instruction::KERNEL &&
-        kernelCheck)
+    if (indices() && attributes() && byKind() && stream() && overlaps() &&
+        instruction.kind() == plan::Instruction::KERNEL && kernelCheck)
       problem = kernelCheck(stage, instruction);
     return problem;
   }
@@ -56,6 +56,8 @@ private:
   bool reduction();
   bool collectiveShape(int64_t size);
   bool message();
+  bool wait();
+  bool stream();
   bool overlaps();
 
   const plan::Plan &plan;
@@ -133,8 +135,38 @@ bool InstructionCheck::byKind() {
   case plan::Instruction::OUTPUT:
     return operands(1, 0) && named() &&
            (input(0).shape_size() == 0 || fail("input 0 is " + tensorText(input(0)) + ", expected a scalar"));
+  case plan::Instruction::WAIT: return wait();
   default: return fail("has an unknown kind");
   }
+}
+
+/// Whose buffers they are is CheckFlights' concern.
+bool InstructionCheck::wait() {
+  if (instruction.event() == 0)
+    return fail("waits for no event");
+  return (instruction.inputs_size() >= 1 && instruction.inputs_size() <= 2 && instruction.outputs_size() == 0) ||
+         fail("has " + std::to_string(instruction.inputs_size()) + " inputs and " +
+              std::to_string(instruction.outputs_size()) + " outputs, expected 1 or 2 and 0");
+}
+
+/// Collectives within a stage may have an event, and then a stream of their own.
+bool InstructionCheck::stream() {
+  int number = instruction.stream();
+  if (number < plan::Instruction::COMPUTE || number > plan::Instruction::DATA)
+    return fail("has the unknown stream " + std::to_string(number));
+  bool isCollective =
+      instruction.kind() >= plan::Instruction::ALL_REDUCE && instruction.kind() <= plan::Instruction::ALL_TO_ALL;
+  bool isStarted = number != plan::Instruction::COMPUTE;
+  if (!isCollective)
+    return isStarted ? fail("is no collective, but on stream " + plan::Instruction::Stream_Name(number))
+                     : instruction.kind() == plan::Instruction::WAIT || instruction.event() == 0 ||
+                           fail("is no collective, but has event " + std::to_string(instruction.event()));
+  if (isStarted != (instruction.event() != 0))
+    return fail("is on stream " + plan::Instruction::Stream_Name(number) + " with event " +
+                std::to_string(instruction.event()) + ", expected both a communication stream and an event, or none");
+  const auto &axes = plan.groups(instruction.group()).axes();
+  return !isStarted || std::find(axes.begin(), axes.end(), "pp") == axes.end() ||
+         fail("is started, but group " + std::to_string(instruction.group()) + " spans pipeline stages");
 }
 
 bool InstructionCheck::reduction() {

@@ -99,6 +99,7 @@ std::vector<std::string> tgpt::runtime::findPlanProblems(const plan::Plan &plan,
   checkSchedule(plan, problems);
   if (problems.any())
     return problems.take();
+  checkFlights(plan, problems);
   checkProgress(plan, grid, problems);
   checkDataflow(plan, problems);
   if (problems.any())

@@ -11,6 +11,9 @@
 // The order in which walkers move does not matter: queues are in order and passing
 // an instruction never takes away what another walker needs. So a step that ends
 // here ends in every real run, and one that is stuck here is stuck in every run.
+// Started collectives do not span stages: the ranks of a stage start them in one order,
+// and each ends once all of them have come to its start, so a WAIT holds up no more than
+// the collective would in its place.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/PlanProblems.h"

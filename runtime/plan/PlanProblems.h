@@ -48,6 +48,8 @@ void checkInstructions(const plan::Plan &plan, const RankGrid &grid, const Kerne
                        PlanProblems &problems);
 /// Order of segments, micro-batches and slots within each stage.
 void checkSchedule(const plan::Plan &plan, PlanProblems &problems);
+/// Started collectives end within their segment, and nothing touches their bytes meanwhile.
+void checkFlights(const plan::Plan &plan, PlanProblems &problems);
 /// Every byte of the short-lived regions is written before it is read.
 void checkDataflow(const plan::Plan &plan, PlanProblems &problems);
 /// Every value is taken for what it is: whole, a shard, or an addend.

@@ -52,6 +52,7 @@ std::string tgpt::runtime::instructionText(const plan::Instruction &instruction)
   case plan::Instruction::RECV: return "recv";
   case plan::Instruction::INPUT: return withOpcode("input");
   case plan::Instruction::OUTPUT: return withOpcode("output");
+  case plan::Instruction::WAIT: return "wait for event " + std::to_string(instruction.event());
   default: return "instruction kind " + std::to_string(static_cast<int>(instruction.kind()));
   }
 }

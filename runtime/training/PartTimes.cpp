@@ -15,7 +15,7 @@
 using namespace tgpt::runtime;
 
 /// An opcode belongs to the part whose entry it starts with.
-static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> parts = {{
+static constexpr std::array<std::pair<std::string_view, std::string_view>, 20> parts = {{
     {"linear", "GEMM"},
     {"attention", "attention"},
     {"rope", "attention"},
@@ -35,7 +35,11 @@ static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> p
     {"reduce_scatter", "communication"},
     {"send", "communication"},
     {"recv", "communication"},
+    {"wait", "communication"},
 }};
+
+/// What runs beside the ranks' own threads, and takes none of their time.
+static constexpr std::string_view inFlight = "in flight";
 
 std::string_view tgpt::runtime::partOf(std::string_view opcode) {
   for (auto [prefix, part] : parts)
@@ -75,10 +79,16 @@ static void printRow(std::ostream &out, std::string_view name, const Times &time
 void tgpt::runtime::printPartTimes(const Job &job, int64_t steps, std::ostream &out) {
   std::map<std::string, Times> byOpcode;
   std::map<std::string_view, Times> byPart;
+  std::map<std::string, Times> started;
   double total = 0;
   for (int64_t rank = 0; rank < job.ranks(); ++rank)
     for (const ProfileEntry &entry : job.profile(rank)) {
       Times times{entry.seconds, entry.cpuSeconds, entry.flops, entry.bytes, entry.calls};
+      if (entry.inFlight) {
+        started[entry.opcode].add(times);
+        byPart[inFlight].add(times);
+        continue;
+      }
       byOpcode[entry.opcode].add(times);
       byPart[partOf(entry.opcode)].add(times);
       total += entry.seconds;
@@ -87,8 +97,8 @@ void tgpt::runtime::printPartTimes(const Job &job, int64_t steps, std::ostream &
   out << "part (mean over ranks)      ms/step       %     cpu ms calls/step    Gflop/s      GB/s\n";
   for (const auto &[part, times] : bySeconds(byPart)) {
     printRow(out, part, times, total, perStep);
-    for (const auto &[opcode, opcodeTimes] : bySeconds(byOpcode))
-      if (partOf(opcode) == part)
+    for (const auto &[opcode, opcodeTimes] : bySeconds(part == inFlight ? started : byOpcode))
+      if (part == inFlight || partOf(opcode) == part)
         printRow(out, "  " + opcode, opcodeTimes, total, perStep);
   }
 }

@@ -33,6 +33,8 @@ static void requireFolderOf(const fs::path &file, const char *option) {
 void TrainingOptions::validate() const {
   requireAtLeast(0, steps, "--steps");
   requireAtLeast(1, threadsPerRank, "--threads");
+  if (communicationThreads != 0 && communicationThreads != 1)
+    throw Error("--communication-threads is " + std::to_string(communicationThreads) + ", expected 0 or 1");
   requireAtLeast(1, logEvery, "--log-every");
   requireAtLeast(0, saveEvery, "--save-every");
   if (!(stuckAfterSeconds > 0))

@@ -34,6 +34,7 @@ struct TrainingOptions {
 
   int threadsPerRank = 1;
   bool pinThreads = false;
+  int communicationThreads = 1; // per rank
   KernelChoice kernels = KernelChoice::Cpu;
   double stuckAfterSeconds = 60;
 

@@ -135,6 +135,7 @@ void Run::makeJob() {
   JobOptions jobOptions;
   jobOptions.threadsPerRank = options.threadsPerRank;
   jobOptions.pinThreads = options.pinThreads;
+  jobOptions.communicationThreads = options.communicationThreads;
   jobOptions.stuckAfterSeconds = options.stuckAfterSeconds;
   jobOptions.profile = options.profile;
   jobOptions.kernels = kernels;

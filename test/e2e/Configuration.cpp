@@ -43,6 +43,8 @@ std::string Configuration::text() const {
     text += number(" --global-batch=", options.globalBatch);
   if (options.reduction != "fast")
     text += " --reduction=" + options.reduction;
+  if (options.overlap)
+    text += " --overlap";
   return text + number(" --micro-batches=", options.microBatches) +
          number(" --micro-batch-samples=", options.microBatchSamples);
 }
@@ -120,6 +122,7 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6});
     options.recompute = oneOf({"none", "none", "selective", "full"});
     options.zero = oneOf<int64_t>({0, 1, 2, 3});
+    options.overlap = coin();
     options.zeroBucketMib = oneOf<int64_t>({0, 25}); // a bucket a layer, or all of a stage in one
     options.lossScaling.mode =
         oneOf({LossScaling::Mode::None, LossScaling::Mode::None, LossScaling::Mode::Fixed, LossScaling::Mode::Dynamic});

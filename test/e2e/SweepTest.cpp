@@ -108,6 +108,8 @@ private:
     add("dynamic loss scale", options.lossScaling.mode == LossScaling::Mode::Dynamic);
     add("uneven batch", options.globalBatch > 0);
     add("canonical reduction", options.reduction == "canonical");
+    add("overlap", options.overlap);
+    add("overlap and zero=3", options.overlap && options.zero == 3 && options.dp > 1);
     add("ignored labels", configuration.ignored != IgnoredLabels::None);
   }
 

@@ -102,6 +102,19 @@ private:
       judge(mutation, *mutant, where);
     };
     attempt("drop", drop);
+    if (dist::waitOf(opsOf(*original, isCollective)[index])) {
+      attempt("drop with its wait", dropFlight);
+      attempt("repeat with its wait", repeatFlight);
+      attempt("take the tensor without the wait", [](Operation *op) {
+        dist::WaitOp wait = dist::waitOf(op);
+        wait.getOutput().replaceAllUsesWith(op->getResult(0));
+      });
+      attempt("drop the wait", [](Operation *op) {
+        dist::WaitOp wait = dist::waitOf(op);
+        wait.getOutput().replaceAllUsesWith(op->getOperand(0));
+        wait.erase();
+      });
+    }
     attempt("drop, claiming the result's type", dropClaiming);
     attempt("repeat", repeat);
     attempt("repeat, claiming the operand's type between", repeatClaiming);
@@ -142,6 +155,33 @@ private:
     bool isSum = reduce.getReduction() == dist::ReductionKind::Sum;
     reduce.setReduction(isSum ? dist::ReductionKind::Max : dist::ReductionKind::Sum);
   }
+  /// A pending result stays pending, and its wait gives what it is for.
+  static void setTensor(Value value, RankedTensorType tensor) {
+    dist::WaitOp wait = value.getDefiningOp() && isCollective(value.getDefiningOp())
+                            ? dist::waitOf(value.getDefiningOp())
+                            : dist::WaitOp();
+    value.setType(wait ? Type(dist::PendingType::get(tensor.getContext(), tensor)) : Type(tensor));
+    if (wait)
+      wait.getOutput().setType(tensor);
+  }
+  /// Start and wait: what would be a mistake of the pass that overlaps.
+  static void dropFlight(Operation *op) {
+    dist::WaitOp wait = dist::waitOf(op);
+    wait.getOutput().replaceAllUsesWith(op->getOperand(0));
+    wait.erase();
+    op->erase();
+  }
+  static void repeatFlight(Operation *op) {
+    dist::WaitOp wait = dist::waitOf(op);
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(wait);
+    Operation *second = builder.clone(*op);
+    second->setOperand(0, wait.getOutput());
+    auto again = dist::WaitOp::create(builder, wait.getLoc(), wait.getOutput().getType(), second->getResult(0));
+    wait.getOutput().replaceUsesWithIf(again.getOutput(), [&](OpOperand &use) {
+      return use.getOwner() != second && again->isBeforeInBlock(use.getOwner());
+    });
+  }
   static void dropClaiming(Operation *op) {
     Value operand = op->getOperand(0);
     operand.setType(op->getResult(0).getType());
@@ -165,8 +205,8 @@ private:
     llvm::erase(rest, axis);
     for (int64_t dim = 0; dim < result.getRank(); ++dim)
       llvm::erase_if(rest, [&](StringRef left) { return llvm::is_contained(result.axesOf(dim), left); });
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    op->getResult(0).setType(dist::withLayout(type, result.withPartial(rest, operand.getReduction())));
+    setTensor(op->getResult(0), dist::withLayout(dist::tensorOf(op->getResult(0).getType()),
+                                                 result.withPartial(rest, operand.getReduction())));
   }
 
   void attemptType(const FalseType &claimed, size_t index, unsigned result) {
@@ -215,6 +255,10 @@ TEST(IrMutationTest, VerifierRefusesMutants) {
     IrMutation mutation(compiler, program, "pipelined", table);
     mutation.mutateCollectives();
     mutation.mutateOnAllStages();
+  }
+  for (Configuration program : mutatedPrograms(/*pp=*/2)) {
+    program.options.overlap = true;
+    IrMutation(compiler, program, "pipelined", table).mutateCollectives();
   }
   std::printf("%s", table.text().c_str());
   EXPECT_GT(table.mutants(), 4000);

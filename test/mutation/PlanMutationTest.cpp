@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Every collective and message of compiled plans is dropped, repeated, given another
-// group, dim or reduction, or moved before or behind its neighbour; the plan checker
-// must refuse what then computes something else.
+// group, dim or reduction, or moved before or behind its neighbour; those that run beside
+// computation also lose their waits, or get them elsewhere. The plan checker must refuse
+// what then computes something else, or might.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +41,9 @@ Instructions &instructionsAt(plan::Plan &plan, Place place) {
 bool isCollective(const Instruction &instruction) {
   return instruction.kind() >= Instruction::ALL_REDUCE && instruction.kind() <= Instruction::ALL_TO_ALL;
 }
+bool isWait(const Instruction &instruction) {
+  return instruction.kind() == Instruction::WAIT;
+}
 bool isMessage(const Instruction &instruction) {
   return instruction.kind() == Instruction::SEND || instruction.kind() == Instruction::RECV;
 }
@@ -61,7 +65,7 @@ public:
 private:
   void mutateAt(Place place) {
     const Instruction &instruction = instructionAt(place);
-    if (!isCollective(instruction) && !isMessage(instruction))
+    if (!isCollective(instruction) && !isMessage(instruction) && !isWait(instruction))
       return;
     attempt("drop", place, [&](Instructions &all) { all.DeleteSubrange(place.index, 1); });
     attempt("repeat", place, [&](Instructions &all) {
@@ -77,6 +81,37 @@ private:
               [&](Instructions &all) { all.SwapElements(place.index, place.index + 1); });
     if (isCollective(instruction))
       mutateCollective(place, instruction);
+    if (instruction.event() != 0)
+      mutateFlight(place, instruction);
+  }
+
+  /// Moves element `from` to place `to`.
+  static void move(Instructions &all, int from, int to) {
+    for (; from < to; ++from)
+      all.SwapElements(from, from + 1);
+    for (; from > to; --from)
+      all.SwapElements(from, from - 1);
+  }
+
+  /// Of a start, or of a wait.
+  void mutateFlight(Place place, const Instruction &instruction) {
+    std::string name = isWait(instruction) ? "wait" : "start";
+    attempt(name + " at the segment's end", place, [&](Instructions &all) { move(all, place.index, all.size() - 1); });
+    attempt(name + " at the segment's begin", place, [&](Instructions &all) { move(all, place.index, 0); });
+    for (uint32_t event : {instruction.event() - 1, instruction.event() + 1})
+      attempt(name + " of another event", place,
+              [&](Instructions &all) { all.Mutable(place.index)->set_event(event); });
+    if (isWait(instruction))
+      return;
+    attempt("start on the compute stream", place, [&](Instructions &all) {
+      all.Mutable(place.index)->set_event(0);
+      all.Mutable(place.index)->set_stream(Instruction::COMPUTE);
+    });
+    attempt("drop with its wait", place, [&](Instructions &all) {
+      for (int i = all.size() - 1; i >= place.index; --i)
+        if (all.Get(i).event() == instruction.event())
+          all.DeleteSubrange(i, 1);
+    });
   }
 
   void mutateCollective(Place place, const Instruction &instruction) {
@@ -146,5 +181,18 @@ TEST(PlanMutationTest, CheckerRefusesMutantsOfZero) {
     for (const Configuration &program : mutatedZeroPrograms(/*pp=*/1, zero))
       programs.push_back(program);
   programs.push_back(mutatedZeroPrograms(/*pp=*/2, /*zero=*/3).front());
+  expectRefusals(programs, 1000);
+}
+
+// Collectives in flight, and their waits.
+TEST(PlanMutationTest, CheckerRefusesMutantsThatOverlap) {
+  std::vector<Configuration> programs;
+  for (auto [pp, dp] : {std::pair(1, 2), std::pair(2, 1)})
+    for (const Configuration &program : mutatedPrograms(pp, dp))
+      programs.push_back(program);
+  for (int64_t zero : {2, 3})
+    programs.push_back(mutatedZeroPrograms(/*pp=*/1, zero).front());
+  for (Configuration &program : programs)
+    program.options.overlap = true;
   expectRefusals(programs, 1000);
 }

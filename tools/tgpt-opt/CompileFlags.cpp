@@ -60,6 +60,9 @@ struct Flags {
       cl::desc("Chunks of what tensor parallelism may shard under --reduction=canonical, a power of two: the largest "
                "tp that gives the same bits (default 8)"),
       cl::value_desc("count"), cl::init(8), cl::cat(category)};
+  cl::opt<bool> overlap{"overlap",
+                        cl::desc("Start collectives early and wait for them late, so that computation hides them"),
+                        cl::cat(category)};
   cl::list<int64_t> stages{"stages",
                            cl::desc("Layers of each pipeline stage, such as 9,8,8,7 (default: as even as can be)"),
                            cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
@@ -127,10 +130,10 @@ std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->microBatches,
-            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->reduction,
-            flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
-            flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff,
-            flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
+            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->overlap,
+            flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon,
+            flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
+            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -183,6 +186,7 @@ CompileRequest tgpt::readCompileFlags() {
   options.recompute = flags->recompute;
   options.reduction = flags->reduction;
   options.reductionChunks = flags->reductionChunks;
+  options.overlap = flags->overlap;
   options.stages.assign(flags->stages.begin(), flags->stages.end());
   options.maxGradNorm = flags->maxGradNorm;
   options.beta1 = flags->beta1;

@@ -94,6 +94,10 @@ static void addReportOptions(CLI::App &app, TrainingOptions &options) {
 
 static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
   app.add_option("--threads", options.threadsPerRank, "threads per rank")->capture_default_str();
+  app.add_option("--communication-threads", options.communicationThreads,
+                 "threads per rank for collectives that run beside computation (tgpt-opt --overlap): 1, or 0 to run "
+                 "them where they are started")
+      ->capture_default_str();
   app.add_flag("--pin-threads", options.pinThreads, "keep each rank on one core");
   addChoice(app, "--kernels", options.kernels, {{"cpu", KernelChoice::Cpu}, {"reference", KernelChoice::Reference}},
             "cpu (default), or reference: slow and plain, to compare with");

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/Job.h"
 #include "test/unit/engine/TinyInputs.h"
+#include "test/unit/plan/StartedPlan.h"
 
 #include <gtest/gtest.h>
 
@@ -84,8 +85,8 @@ void operator delete[](void *memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 
-static int64_t allocationsOfLaterSteps(const JobOptions &options) {
-  Job job(tinyPipeline(), options);
+static int64_t allocationsOfLaterSteps(const JobOptions &options, const tgpt::plan::Plan &plan = tinyPipeline()) {
+  Job job(plan, options);
   job.initializeVariables();
   TinyInputs inputs;
   job.runStep(inputs);
@@ -104,6 +105,16 @@ TEST(Allocation, TheCounterCounts) {
 TEST(Allocation, LaterStepsAllocateNothing) {
   EXPECT_EQ(allocationsOfLaterSteps(referenceOptions()), 0);
   EXPECT_EQ(allocationsOfLaterSteps(JobOptions()), 0);
+}
+
+TEST(Allocation, StepsThatStartCollectivesAllocateNothing) {
+  for (int threads : {0, 1}) {
+    JobOptions options = referenceOptions();
+    options.communicationThreads = threads;
+    EXPECT_EQ(allocationsOfLaterSteps(options, withStartedCollectives(tinyPipeline())), 0) << threads;
+    options.profile = true;
+    EXPECT_EQ(allocationsOfLaterSteps(options, withStartedCollectives(tinyPipeline())), 0) << threads;
+  }
 }
 
 TEST(Allocation, ProfiledStepsAllocateNothing) {

@@ -14,6 +14,7 @@
 #include "runtime/plan/Error.h"
 #include "test/unit/engine/TinyInputs.h"
 #include "test/unit/plan/FuzzPlan.h"
+#include "test/unit/plan/StartedPlan.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,7 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 using namespace tgpt::test;
 
-TEST(JobFuzz, DamagedPlansAreRefusedOrRun) {
-  plan::Plan valid = tinyPipeline(2, 2, 3);
+static void damageAndRun(const plan::Plan &valid) {
   std::mt19937_64 random(11);
   int ran = 0, refused = 0;
   for (int i = 0; i < 1500; ++i) {
@@ -41,4 +41,13 @@ TEST(JobFuzz, DamagedPlansAreRefusedOrRun) {
   }
   EXPECT_GT(refused, 500);
   EXPECT_GT(ran, 100);
+}
+
+TEST(JobFuzz, DamagedPlansAreRefusedOrRun) {
+  damageAndRun(tinyPipeline(2, 2, 3));
+}
+
+// What disturbs a collective in flight would show under a sanitizer, or never end.
+TEST(JobFuzz, DamagedPlansWithFlightsAreRefusedOrRun) {
+  damageAndRun(withStartedCollectives(tinyPipeline(2, 2, 3)));
 }

@@ -20,6 +20,7 @@ TEST(PartTimes, OpcodesBelongToParts) {
   EXPECT_EQ(partOf("adamw"), "optimizer");
   EXPECT_EQ(partOf("reduce_scatter"), "communication");
   EXPECT_EQ(partOf("recv"), "communication");
+  EXPECT_EQ(partOf("wait"), "communication");
   EXPECT_EQ(partOf("swiglu"), "other");
   EXPECT_EQ(partOf(""), "other");
 }

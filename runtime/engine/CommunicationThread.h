@@ -1,0 +1,80 @@
+//===- CommunicationThread.h - serves what a rank has started ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rank's own thread issues started collectives into a ring; one thread more runs
+// them, in that order, whatever their stream: it is the order of every rank of the
+// stage, so their collectives meet. Both sleep while they have nothing to do.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_COMMUNICATIONTHREAD_H
+#define TGPT_RUNTIME_ENGINE_COMMUNICATIONTHREAD_H
+
+#include "runtime/comm/InProcessWorld.h"
+#include "runtime/engine/RankProgram.h"
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tgpt::runtime {
+
+class CommunicationThread final : public StartedCollectives {
+public:
+  struct Options {
+    int64_t rank = 0;
+    int64_t waiter = 0; ///< as which this thread is known to the world
+    bool profile = false;
+    /// Called once, on this thread, with the message of what went wrong.
+    std::function<void(const std::string &what)> fail;
+  };
+
+  /// For a program whose segments start `mostInFlight` collectives at most.
+  CommunicationThread(InProcessWorld &world, const RankProgram &program, int mostInFlight, Options options);
+  ~CommunicationThread() override;
+
+  // On the rank's thread.
+  void start(const BoundInstruction &collective, const StepContext &context) override;
+  void wait(const BoundInstruction &wait) override;
+  /// Returns when this thread has nothing in hand; after an abort that is soon.
+  void settle();
+
+  /// What it is doing, from any thread; empty when nothing.
+  std::string position() const;
+  /// What it ran: apart from the rank's own profile, since it takes none of its time.
+  std::vector<ProfileEntry> profile;
+  const std::vector<ProfileEntry> &emptyProfile() const { return program.startedProfile; }
+
+private:
+  struct Flight {
+    const BoundInstruction *collective = nullptr;
+    int64_t microBatch = -1;
+  };
+
+  void serve();
+  /// False when the job has ended.
+  bool run(const Flight &flight);
+
+  InProcessWorld &world;
+  const RankProgram &program;
+  Options options;
+  std::vector<Flight> ring;      ///< flight n at n modulo its size
+  std::vector<uint64_t> tickets; ///< by BoundInstruction::flight: the number of the flight in this run of the segment
+  EventWord work;                ///< signalled when something was issued, or to stop
+  EventWord done;                ///< signalled when a flight has ended
+  std::atomic<uint64_t> issued{0};
+  std::atomic<uint64_t> ended{0};
+  std::atomic<bool> stopping{false};
+  std::atomic<const BoundInstruction *> current{nullptr};
+  std::atomic<int64_t> microBatch{-1};
+  std::thread thread; ///< last: it uses the rest
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_COMMUNICATIONTHREAD_H
