@@ -189,12 +189,15 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (!isa<StateOp, BucketOp>(stored))
     return emitOpError() << "C1: " << getSymbolAttr() << " is a parameter, expected a state";
-  for (FlatSymbolRefAttr level : getLevels()) { // C2
-    Operation *carry = findStored(*this, level, getValue().getType(), symbols);
+  ArrayRef<Attribute> carries = getCarries() ? getCarries()->getValue() : ArrayRef<Attribute>();
+  for (Attribute attribute : carries) { // C2
+    auto symbol = cast<FlatSymbolRefAttr>(attribute);
+    Operation *carry = findStored(*this, symbol, getValue().getType(), symbols);
     if (!carry)
       return failure();
     if (!isa<StateOp>(carry))
-      return emitOpError() << "C2: " << level << " is a parameter, expected a state";
+      return emitOpError() << "C2: " << symbol << " is a " << (isa<BucketOp>(carry) ? "bucket" : "parameter")
+                           << ", expected a state";
   }
   return success();
 }
