@@ -40,6 +40,7 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< compute dtype: f64, f32, bf16 or f16
   std::string recompute = "none"; ///< none, selective or full
   bool overlap = false;           ///< start collectives early, so that computation hides them
+  int64_t prefetch = 2;           ///< with overlap: collectives of what needs no computation, ahead of their use
   std::vector<int64_t> stages;    ///< layers a stage; empty: as even as possible
   std::string reduction = "fast"; ///< canonical: every grid gives the bits of one rank
   int64_t reductionChunks = 8;    ///< chunks of a canonically reduced dim: the largest tp

@@ -92,7 +92,7 @@ static std::string zeroPipeline(const CompileOptions &options) {
 static std::string pipelinePipeline(const CompileOptions &options) {
   return chooseStages(options) +
          ",dist-split-stages,dist-schedule-1f1b{micro-batches=" + std::to_string(options.microBatches) + "}" +
-         (options.overlap ? ",dist-overlap-collectives" : "");
+         (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(options.prefetch) + "}" : "");
 }
 
 std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {

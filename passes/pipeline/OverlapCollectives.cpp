@@ -111,17 +111,13 @@ void SegmentOverlap::split() {
   }
 }
 
-/// True where the operand was there before the segment.
-static bool isFetch(Operation *collective) {
-  Operation *producer = collective->getOperand(0).getDefiningOp();
-  return !producer || producer->getBlock() != collective->getBlock() || isa<ReadOp>(producer);
-}
-
 /// As early as the operand allows, but for fetches, which could all begin at once: of
 /// these, `prefetch` are ahead of their use.
 void SegmentOverlap::startEarly(Flight &flight, SegmentOrder &order) {
-  int64_t first = std::max<int64_t>(order.positionOf(flight.collective) - window, 0);
-  if (isFetch(flight.collective)) {
+  bool isFetched = isFetch(flight.collective);
+  int64_t reach = isFetched ? window * prefetch : window;
+  int64_t first = std::max<int64_t>(order.positionOf(flight.collective) - reach, 0);
+  if (isFetched) {
     auto &earlier = fetched[dist::isWithinTensorGroup(flight.collective)];
     if (static_cast<int64_t>(earlier.size()) >= prefetch)
       first = std::max(first, order.positionOf(earlier[earlier.size() - prefetch]) + 1);

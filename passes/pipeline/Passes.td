@@ -154,7 +154,8 @@ def OverlapCollectives : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"> {
 
     Ops move no more than `window` places, since values live longer the further they are
     moved. Collectives of what was there before the segment (parameters, gradients, kept
-    activations) could all begin at once: `prefetch` of a stream are ahead of their use.
+    activations) could all begin at once: `prefetch` of a stream are ahead of their use,
+    and they move up to `prefetch` times as far.
 
     Every op has the operands it had, and uses of a variable stay in order: results do not
     change.
@@ -183,8 +184,9 @@ def OverlapCollectives : Pass<"dist-overlap-collectives", "::mlir::ModuleOp"> {
   let options = [
     Option<"window", "window", "int64_t", "32",
            "places that an op may be moved; by default about the backward of a layer">,
-    Option<"prefetch", "prefetch", "int64_t", "1",
-           "collectives of a stream, of what needs no computation, that may be ahead of their use">,
+    Option<"prefetch", "prefetch", "int64_t", "2",
+           "collectives of a stream, of what needs no computation, that may be ahead of their use; by default two, since "
+           "a layer under ZeRO-3 has a bucket of norms and a bucket of the rest">,
   ];
   let statistics = [
     Statistic<"started", "started", "collectives that computation runs beside">,

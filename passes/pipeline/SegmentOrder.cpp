@@ -17,8 +17,13 @@ using namespace tgpt;
 // What keeps its order like a variable does; no symbol has such a name.
 static constexpr llvm::StringLiteral everything = "(everything)";
 static constexpr llvm::StringLiteral acrossStages = "(pp)";
-static constexpr llvm::StringLiteral tensorStream = "(tensor stream)";
-static constexpr llvm::StringLiteral dataStream = "(data stream)";
+static constexpr llvm::StringLiteral fetches[] = {"(fetches, data stream)", "(fetches, tensor stream)"};
+static constexpr llvm::StringLiteral others[] = {"(data stream)", "(tensor stream)"};
+
+bool tgpt::isFetch(Operation *collective) {
+  Operation *producer = collective->getOperand(0).getDefiningOp();
+  return !producer || producer->getBlock() != collective->getBlock() || isa<ReadOp>(producer);
+}
 
 SegmentOrder::SegmentOrder(Block &block, const Buckets &buckets) : block(block), buckets(buckets) {
   for (Operation &op : block.without_terminator()) {
@@ -61,11 +66,21 @@ void SegmentOrder::addReadsThrough(Value value, Operation *op, Predecessors &bef
     addRead(storageOf(read.getSymbol()), op, before);
 }
 
+void SegmentOrder::addStart(Operation *collective, Predecessors &before) {
+  bool isTensor = dist::isWithinTensorGroup(collective);
+  if (isFetch(collective))
+    return addChange(fetches[isTensor], collective, before);
+  for (StringRef earlier : fetches)
+    if (Operation *fetch = uses[earlier].lastChange)
+      before.insert(fetch);
+  addChange(others[isTensor], collective, before);
+}
+
 void SegmentOrder::addEffects(Operation *op, Predecessors &before) {
   if (op->hasTrait<dist::Communicates>()) {
     addRead(everything, op, before);
     if (isa<dist::PendingType>(op->getResult(0).getType()))
-      addChange(dist::isWithinTensorGroup(op) ? tensorStream : dataStream, op, before);
+      addStart(op, before);
     else if (llvm::is_contained(op->getAttrOfType<ArrayAttr>("axes").getAsValueRange<StringAttr>(), "pp"))
       addChange(acrossStages, op, before);
   } else if (auto read = dyn_cast<ReadOp>(op)) {
@@ -76,7 +91,8 @@ void SegmentOrder::addEffects(Operation *op, Predecessors &before) {
     addChange(storageOf(write.getSymbol()), op, before);
   } else if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
     addRead(everything, op, before);
-    addChange(storageOf(accumulate.getSymbol()), op, before);
+    for (FlatSymbolRefAttr level : accumulate.getLevels())
+      addChange(storageOf(level.getValue()), op, before);
   } else if (isa<dist::WaitOp>(op) || isMemoryEffectFree(op)) {
     addRead(everything, op, before);
   } else {

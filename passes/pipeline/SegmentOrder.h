@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // An op comes after those that make its operands. Uses of a variable (read, write,
-// accumulate), or of one in the same bucket, keep their order where one of them changes it, and whoever uses what was
-// read counts as reading, so that no reordering makes a copy necessary. All_reduces over
-// "pp" keep their order, which must be the same on all stages, and so do the started
-// collectives of one stream. An op with unknown effects stays where it is among all others.
+// accumulate), or of one in the same bucket, keep their order where one of them changes
+// it, and whoever uses what was read counts as reading, so that no reordering makes a copy
+// necessary. All_reduces over "pp" keep their order, which must be the same on all stages.
+// So do, within a stream, the started collectives that fetch and those that do not; and
+// the latter stay behind all fetches before them. An op with unknown effects stays where
+// it is among all others.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_PIPELINE_SEGMENTORDER_H
@@ -21,6 +23,10 @@
 #include "llvm/ADT/StringMap.h"
 
 namespace tgpt {
+
+/// True for a collective whose operand was there before the segment: a parameter, a
+/// gradient, a kept activation. It could start at once.
+bool isFetch(mlir::Operation *collective);
 
 class SegmentOrder {
 public:
@@ -52,6 +58,7 @@ private:
     llvm::SmallVector<mlir::Operation *> readers; ///< since then
   };
   void addEffects(mlir::Operation *op, Predecessors &before);
+  void addStart(mlir::Operation *collective, Predecessors &before);
   void addRead(llvm::StringRef variable, mlir::Operation *op, Predecessors &before);
   void addChange(llvm::StringRef variable, mlir::Operation *op, Predecessors &before);
   void addReadsThrough(mlir::Value value, mlir::Operation *op, Predecessors &before);

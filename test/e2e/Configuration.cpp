@@ -44,7 +44,7 @@ std::string Configuration::text() const {
   if (options.reduction != "fast")
     text += " --reduction=" + options.reduction;
   if (options.overlap)
-    text += " --overlap";
+    text += number(" --overlap --prefetch=", options.prefetch);
   return text + number(" --micro-batches=", options.microBatches) +
          number(" --micro-batch-samples=", options.microBatchSamples);
 }
@@ -123,6 +123,7 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.recompute = oneOf({"none", "none", "selective", "full"});
     options.zero = oneOf<int64_t>({0, 1, 2, 3});
     options.overlap = coin();
+    options.prefetch = oneOf<int64_t>({1, 2, 5});
     options.zeroBucketMib = oneOf<int64_t>({0, 25}); // a bucket a layer, or all of a stage in one
     options.lossScaling.mode =
         oneOf({LossScaling::Mode::None, LossScaling::Mode::None, LossScaling::Mode::Fixed, LossScaling::Mode::Dynamic});

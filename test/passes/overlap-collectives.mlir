@@ -1,10 +1,10 @@
 // RUN: tgpt-opt %s --dist-overlap-collectives -split-input-file | FileCheck %s
 // RUN: tgpt-opt %s --dist-overlap-collectives="window=4" -split-input-file | FileCheck %s --check-prefix=WINDOW
-// RUN: tgpt-opt %s --dist-overlap-collectives="prefetch=2" -split-input-file | FileCheck %s --check-prefix=PREFETCH
+// RUN: tgpt-opt %s --dist-overlap-collectives="prefetch=1" -split-input-file | FileCheck %s --check-prefix=PREFETCH
 // RUN: tgpt-opt %s --dist-overlap-collectives --tgpt-pass-statistics -split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNTS
 
 // COUNTS: dist-overlap-collectives
-// COUNTS-NEXT: {{^ +}}7 started
+// COUNTS-NEXT: {{^ +}}8 started
 // COUNTS-NEXT: {{^ +}}2 declined-without-work
 // COUNTS-NEXT: {{^ +}}1 declined-across-stages
 // COUNTS-NEXT: {{^ +}}1 declined-of-one-rank
@@ -94,16 +94,16 @@ module {
 // -----
 
 // The update sums gradients that were there before: the squares of one are taken while
-// the next is summed. One more of them is ahead of its use with a prefetch of 2.
+// the next two are summed, or with a prefetch of 1 no more than needed to keep the stream busy.
 // CHECK-LABEL: func.func @gradients
 // CHECK:      %[[GA:.+]] = tgpt.read @a.gradient
 // CHECK-NEXT: %[[A:.+]] = dist.all_reduce sum %[[GA]] over ["dp"] : {{.+}} to tensor<
 // CHECK-NEXT: %[[GB:.+]] = tgpt.read @b.gradient
 // CHECK-NEXT: %[[PB:.+]] = dist.all_reduce sum %[[GB]] over ["dp"] : {{.+}} to !dist.pending
-// CHECK-NEXT: tgpt.sum_squares %[[A]]
-// CHECK-NEXT: %[[B:.+]] = dist.wait %[[PB]]
 // CHECK-NEXT: %[[GC:.+]] = tgpt.read @c.gradient
 // CHECK-NEXT: %[[PC:.+]] = dist.all_reduce sum %[[GC]] over ["dp"] : {{.+}} to !dist.pending
+// CHECK-NEXT: tgpt.sum_squares %[[A]]
+// CHECK-NEXT: %[[B:.+]] = dist.wait %[[PB]]
 // CHECK-NEXT: tgpt.sum_squares %[[B]]
 // CHECK-NEXT: %[[C:.+]] = dist.wait %[[PC]]
 // CHECK-NEXT: tgpt.sum_squares %[[C]]
@@ -112,9 +112,9 @@ module {
 // PREFETCH-NEXT: dist.all_reduce {{.+}} to tensor<
 // PREFETCH-NEXT: tgpt.read @b.gradient
 // PREFETCH-NEXT: %[[PB:.+]] = dist.all_reduce {{.+}} to !dist.pending
+// PREFETCH-NEXT: tgpt.sum_squares
 // PREFETCH-NEXT: tgpt.read @c.gradient
 // PREFETCH-NEXT: %[[PC:.+]] = dist.all_reduce {{.+}} to !dist.pending
-// PREFETCH-NEXT: tgpt.sum_squares
 // PREFETCH-NEXT: dist.wait %[[PB]]
 // PREFETCH-NEXT: tgpt.sum_squares
 // PREFETCH-NEXT: dist.wait %[[PC]]
@@ -220,6 +220,7 @@ module {
 // the dgrad, and the wgrad beside the scattered sum.
 // CHECK-LABEL: func.func @sequence_parallel
 // CHECK:      %[[PX:.+]] = dist.all_gather %{{.+}} dim 1 over ["tp"] : {{.+}} to !dist.pending
+// CHECK-NEXT: tgpt.read @w
 // CHECK-NEXT: %[[DX:.+]] = tgpt.linear_dgrad
 // CHECK-NEXT: %[[PDX:.+]] = dist.reduce_scatter %[[DX]] dim 1 over ["tp"] : {{.+}} to !dist.pending
 // CHECK-NEXT: %[[X:.+]] = dist.wait %[[PX]]
@@ -278,8 +279,9 @@ module {
 
 // What the next stage waits for is not held back, though work could run beside it.
 // CHECK-LABEL: func.func @sent
-// CHECK:      tgpt.gelu
+// CHECK:      tgpt.linear_dgrad
 // CHECK-NEXT: dist.all_reduce {{.+}} to !dist.pending
+// CHECK-NEXT: tgpt.gelu
 // CHECK-NEXT: tgpt.linear_wgrad
 // CHECK-NEXT: tgpt.accumulate
 // CHECK-NEXT: dist.wait

@@ -12,11 +12,11 @@
 // CHECK: plan.collective all_reduce_sum %[[B]] to %[[SUM_B:[^ ]+]] over @dp event 2 on data cost
 // CHECK-NOT: -> (%[[B]])
 // CHECK: "add"(%[[B]], %{{.+}}) -> (%
-// CHECK: plan.wait 2 for %[[SUM_B]], %[[B]] :
-// CHECK-NEXT: plan.wait 1 for %[[A]] :
+// CHECK: plan.wait 2 for %[[SUM_B]], %[[B]] {
+// CHECK-NEXT: plan.wait 1 for %[[A]] {
 // CHECK-NEXT: "add"(%[[A]], %[[SUM_B]]) -> (%[[A]])
-// Up to the waits all four are live beside what is computed: x, y, a, b, sum_b and c.
-// MEMORY: plan.region scratch slots 1 at 0 holds 384
+// Beside what is computed all are live up to the waits: y, a, b, the sum of b, and c.
+// MEMORY: plan.region scratch slots 1 at 0 holds 320 live 160
 !tp = tensor<2x4xf32, #dist.layout<[-, -], partial = [tp], of = [2, 4]>>
 !dp = tensor<2x4xf32, #dist.layout<[-, -], partial = [dp], of = [2, 4]>>
 !whole = tensor<2x4xf32, #dist.layout<[-, -], of = [2, 4]>>
@@ -48,7 +48,7 @@ module @flights {
 // CHECK-NEXT: plan.collective all_reduce_sum %[[BEFORE]] to %[[BEFORE]] over @dp event 1 on data
 // CHECK-NEXT: plan.input "step" into
 // CHECK-NEXT: "accumulate"(%{{.+}}) -> (%[[M]]) {}
-// CHECK-NEXT: plan.wait 1 for %[[BEFORE]] :
+// CHECK-NEXT: plan.wait 1 for %[[BEFORE]] {
 // CHECK-NEXT: plan.output %[[BEFORE]] as "loss"
 // CHECK-NEXT: {{^ *[}]$}}
 !addend = tensor<f32, #dist.layout<[], partial = [dp], of = []>>

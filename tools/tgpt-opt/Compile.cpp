@@ -85,6 +85,8 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
       return fail("--" + name + " is " + llvm::Twine(value) + ", expected 1 to 1048576");
   if (options.recompute != "none" && options.recompute != "selective" && options.recompute != "full")
     return fail("--recompute is '" + options.recompute + "', expected none, selective or full");
+  if (options.prefetch < 1 || options.prefetch > 1024)
+    return fail("--prefetch is " + llvm::Twine(options.prefetch) + ", expected 1 to 1024");
   if (options.zero < 0 || options.zero > 3)
     return fail("--zero is " + llvm::Twine(options.zero) + ", expected 0 to 3");
   if (options.zeroBucketMib < 0 || options.zeroBucketMib > (1 << 20))

@@ -63,6 +63,11 @@ struct Flags {
   cl::opt<bool> overlap{"overlap",
                         cl::desc("Start collectives early and wait for them late, so that computation hides them"),
                         cl::cat(category)};
+  cl::opt<int64_t> prefetch{
+      "prefetch",
+      cl::desc("With --overlap, gathers of parameters and sums of gradients that may be under way "
+               "ahead of their use (default 2)"),
+      cl::value_desc("count"), cl::init(2), cl::cat(category)};
   cl::list<int64_t> stages{"stages",
                            cl::desc("Layers of each pipeline stage, such as 9,8,8,7 (default: as even as can be)"),
                            cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
@@ -131,8 +136,8 @@ std::string givenFlags() {
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->microBatches,
             flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->overlap,
-            flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon,
-            flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
+            flags->prefetch, flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2,
+            flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
             flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
@@ -187,6 +192,7 @@ CompileRequest tgpt::readCompileFlags() {
   options.reduction = flags->reduction;
   options.reductionChunks = flags->reductionChunks;
   options.overlap = flags->overlap;
+  options.prefetch = flags->prefetch;
   options.stages.assign(flags->stages.begin(), flags->stages.end());
   options.maxGradNorm = flags->maxGradNorm;
   options.beta1 = flags->beta1;

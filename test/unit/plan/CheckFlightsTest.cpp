@@ -50,7 +50,7 @@ TEST(CheckFlights, StartedCollectivesAreValid) {
 
 TEST(CheckFlights, EventsBeginAndEndOnce) {
   expectStartedProblem("instruction 3 (all_gather): event 1 is not waited for in its segment", [](plan::Plan &p) {
-    p.mutable_stages(0)->mutable_segments(forward)->mutable_instructions()->DeleteSubrange(ending, 1);
+    p.mutable_stages(0)->mutable_segments(forward)->mutable_instructions()->DeleteSubrange(ending, 2);
   });
   expectStartedProblem("instruction 3 (wait for event 1): event 1 is not in flight", [](plan::Plan &p) {
     p.mutable_stages(0)->mutable_segments(forward)->mutable_instructions()->SwapElements(gather, ending);
