@@ -20,6 +20,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 
@@ -87,10 +88,11 @@ private:
 
   /// Moves element `from` to place `to`.
   static void move(Instructions &all, int from, int to) {
-    for (; from < to; ++from)
-      all.SwapElements(from, from + 1);
-    for (; from > to; --from)
-      all.SwapElements(from, from - 1);
+    auto first = all.begin();
+    if (from < to)
+      std::rotate(first + from, first + from + 1, first + to + 1);
+    else
+      std::rotate(first + to, first + from, first + from + 1);
   }
 
   /// Of a start, or of a wait.
