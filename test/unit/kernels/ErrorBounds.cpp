@@ -380,15 +380,21 @@ static void rowMean(Judged &j) {
   sumOfProducts(j, j.kase.inputs[0].dim(-1));
 }
 
+/// Chunks are rounded to A and added in a tree; the reference adds all tokens in one row.
 static void tokenLoss(Judged &j) {
-  double loss = 0;
+  double loss = 0, magnitude = 0, chunks = double(j.integer("chunks"));
   j.each(2, [&](int64_t t) {
-    double error = j.uA * (2 * std::abs(j.expected[2].get(t)) + std::abs(j.in(1, t)) + 10);
+    double lse = std::abs(j.expected[2].get(t)), error = j.uA * (2 * lse + std::abs(j.in(1, t)) + 10);
     double mean = j.kase.inputs.size() > 4 ? std::abs(j.in(4, t)) : 0;
-    if (j.in(0, t) >= 0)
+    if (j.in(0, t) >= 0) {
       loss += error + termsError(j, j.expected[2].get(t), error, 1, mean);
+      magnitude += lse + std::abs(j.in(3, t));
+    }
     return error;
   });
+  if (chunks > 1)
+    loss +=
+        magnitude * (j.uA * (1 + std::log2(chunks)) + 2 * roundoff(DType::F64) * double(j.kase.inputs[0].elements()));
   j.each(0, [&](int64_t) { return loss; });
 }
 
