@@ -15,26 +15,11 @@
 // many chunks of heads, each summed over the positions.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/PartialSums.h"
+#include "runtime/kernels/cpu/RmsRow.h"
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
-
-template <typename T> static AccumulatorOf<T> rstdOf(const T *x, int64_t c, double epsilon) {
-  using A = AccumulatorOf<T>;
-  A squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (int64_t j = 0; j < c; ++j)
-    squares += load(x[j]) * load(x[j]);
-  return A(1) / std::sqrt(squares / A(c) + A(epsilon));
-}
-
-template <typename T> static void normHead(const T *x, const T *w, T *y, AccumulatorOf<T> r, int64_t c) {
-#pragma omp simd
-  for (int64_t j = 0; j < c; ++j)
-    y[j] = store<T>(load(x[j]) * r * load(w[j]));
-}
 
 KernelStatus headNorm(const KernelCall &call) {
   const TensorView &x = call.inputs[0], &w = call.inputs[1];
@@ -46,26 +31,10 @@ KernelStatus headNorm(const KernelCall &call) {
     T *to = call.outputs[0].as<T>();
     forChunks(x.elements() / c, rowsPerChunk(c), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        normHead(from + i * c, weight, to + i * c, rstdOf(from + i * c, c, epsilon), c);
+        normRow(from + i * c, weight, to + i * c, rstdOfRow(from + i * c, c, epsilon), c);
     });
     return {};
   });
-}
-
-/// One head of dx; adds the head's part to dw.
-template <typename T, typename A>
-static void gradHead(const T *dy, const T *x, const T *w, A r, T *dx, A *dw, int64_t c) {
-  A dot = 0;
-#pragma omp simd reduction(+ : dot)
-  for (int64_t j = 0; j < c; ++j)
-    dot += load(dy[j]) * load(w[j]) * load(x[j]);
-  A slope = r * r * dot / A(c);
-#pragma omp simd
-  for (int64_t j = 0; j < c; ++j) {
-    A xj = load(x[j]), dyj = load(dy[j]);
-    dw[j] += dyj * xj * r;
-    dx[j] = store<T>(r * (dyj * load(w[j]) - xj * slope));
-  }
 }
 
 KernelStatus headNormGrad(const KernelCall &call) {
@@ -78,7 +47,7 @@ KernelStatus headNormGrad(const KernelCall &call) {
     const T *from = x.as<T>(), *grad = dy.as<T>(), *weight = w.as<T>();
     T *to = call.outputs[0].as<T>();
     auto head = [&](int64_t i, A *own) {
-      gradHead(grad + i * c, from + i * c, weight, rstdOf(from + i * c, c, epsilon), to + i * c, own, c);
+      gradRow(grad + i * c, from + i * c, weight, rstdOfRow(from + i * c, c, epsilon), to + i * c, own, c);
     };
     if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0) {
       int64_t positions = x.dim(1), headsOfRow = x.dim(2) / c, chunk = headsOfRow / chunks;

@@ -13,24 +13,11 @@
 // `chunks`, dw is [samples,d]: of each sample the tree over so many chunks of positions.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/PartialSums.h"
+#include "runtime/kernels/cpu/RmsRow.h"
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
-
-template <typename T> static void normRow(const T *x, const T *w, T *y, AccumulatorOf<T> *rstd, int64_t d, double eps) {
-  using A = AccumulatorOf<T>;
-  A squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (int64_t j = 0; j < d; ++j)
-    squares += load(x[j]) * load(x[j]);
-  A r = A(1) / std::sqrt(squares / A(d) + A(eps));
-#pragma omp simd
-  for (int64_t j = 0; j < d; ++j)
-    y[j] = store<T>(load(x[j]) * r * load(w[j]));
-  *rstd = r;
-}
 
 KernelStatus rmsNorm(const KernelCall &call) {
   const TensorView &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0], &rstd = call.outputs[1];
@@ -39,27 +26,14 @@ KernelStatus rmsNorm(const KernelCall &call) {
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     forChunks(x.rows(), rowsPerChunk(d), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        normRow(x.as<T>() + i * d, w.as<T>(), y.as<T>() + i * d, rstd.as<AccumulatorOf<T>>() + i, d, epsilon);
+      for (int64_t i = begin; i < end; ++i) {
+        AccumulatorOf<T> &r = rstd.as<AccumulatorOf<T>>()[i];
+        r = rstdOfRow(x.as<T>() + i * d, d, epsilon);
+        normRow(x.as<T>() + i * d, w.as<T>(), y.as<T>() + i * d, r, d);
+      }
     });
     return {};
   });
-}
-
-/// One row of dx; adds the row's part to dw.
-template <typename T, typename A>
-static void gradRow(const T *dy, const T *x, const T *w, A r, T *dx, A *dw, int64_t d) {
-  A dot = 0;
-#pragma omp simd reduction(+ : dot)
-  for (int64_t j = 0; j < d; ++j)
-    dot += load(dy[j]) * load(w[j]) * load(x[j]);
-  A slope = r * r * dot / A(d);
-#pragma omp simd
-  for (int64_t j = 0; j < d; ++j) {
-    A xj = load(x[j]), dyj = load(dy[j]);
-    dw[j] += dyj * xj * r;
-    dx[j] = store<T>(r * (dyj * load(w[j]) - xj * slope));
-  }
 }
 
 KernelStatus rmsNormGrad(const KernelCall &call) {
