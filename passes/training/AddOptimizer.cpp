@@ -21,8 +21,8 @@
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/training/OptionRange.h"
 #include "passes/training/Passes.h"
-#include "llvm/Support/Format.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_ADDOPTIMIZER
@@ -88,12 +88,8 @@ struct AddOptimizerPass : tgpt::impl::AddOptimizerBase<AddOptimizerPass> {
   }
 
   LogicalResult checkOptions() {
-    auto check = [&](bool isLegal, StringRef name, double value, StringRef range) -> LogicalResult {
-      if (isLegal)
-        return success();
-      std::string text;
-      llvm::raw_string_ostream(text) << llvm::format("%g", value);
-      return getOperation().emitError() << name << " is " << text << ", expected " << range;
+    auto check = [&](bool isLegal, StringRef name, double value, StringRef range) {
+      return checkOption(getOperation(), isLegal, name, value, range);
     };
     return success(succeeded(check(maxGradNorm >= 0, "max-grad-norm", maxGradNorm, "at least 0 (0 does not clip)")) &&
                    succeeded(check(beta1 >= 0 && beta1 < 1, "beta1", beta1, "a value in [0, 1)")) &&

@@ -23,6 +23,7 @@
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/training/OptionRange.h"
 #include "passes/training/Passes.h"
 #include "llvm/Support/Format.h"
 
@@ -60,12 +61,8 @@ struct ScaleLossPass : tgpt::impl::ScaleLossBase<ScaleLossPass> {
   }
 
   LogicalResult checkOptions() {
-    auto check = [&](bool isLegal, StringRef name, double value, StringRef range) -> LogicalResult {
-      if (isLegal)
-        return success();
-      std::string text;
-      llvm::raw_string_ostream(text) << llvm::format("%g", value);
-      return getOperation().emitError() << name << " is " << text << ", expected " << range;
+    auto check = [&](bool isLegal, StringRef name, double value, StringRef range) {
+      return checkOption(getOperation(), isLegal, name, value, range);
     };
     auto isFinite = [](double value) { return APFloat(value).isFinite(); };
     return success(
