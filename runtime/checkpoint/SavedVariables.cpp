@@ -83,8 +83,21 @@ std::vector<SavedVariable> tgpt::runtime::optimizerStateOf(const Job &job) {
 }
 
 std::vector<SavedVariable> tgpt::runtime::gradientsOf(const Job &job) {
-  return select(
+  std::vector<SavedVariable> all = select(
       job, [](auto role) { return role == Variable::GRADIENT; }, checkpointName);
+  std::vector<SavedVariable> gradients;
+  std::map<std::string, std::vector<std::string>> uses; // of a parameter
+  for (const SavedVariable &variable : all) {
+    if (variable.variable.find(".carry.") != std::string::npos)
+      continue; // the sum of some micro-batches
+    if (variable.variable.find(".use.") != std::string::npos)
+      uses[variable.parameter].push_back(variable.variable);
+    else
+      gradients.push_back(variable);
+  }
+  for (SavedVariable &gradient : gradients)
+    gradient.addends = uses[gradient.parameter];
+  return gradients;
 }
 
 std::vector<SavedVariable> tgpt::runtime::allVariablesOf(const Job &job) {

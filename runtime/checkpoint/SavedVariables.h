@@ -30,11 +30,13 @@ struct SavedVariable {
   std::string parameter;
   DType dtype = DType::F32;
   std::vector<int64_t> shape = {}; // global
+  std::vector<std::string> addends = {}; // further variables, which are added to it
 };
 
 std::vector<SavedVariable> weightsOf(const Job &job);        // PARAMETER
 std::vector<SavedVariable> optimizerStateOf(const Job &job); // MASTER, MOMENT1, MOMENT2, SCALING
-/// Named after their parameters.
+/// Named after their parameters. Canonical reduction keeps the uses of a tied weight apart:
+/// their sum is the gradient.
 std::vector<SavedVariable> gradientsOf(const Job &job);
 /// All that are no METRIC, under the plan's own names.
 std::vector<SavedVariable> allVariablesOf(const Job &job);

@@ -19,6 +19,13 @@ static void divideBy(LogicalTensor &tensor, double divisor) {
     storeElement(flat, loadElement(flat, i) / divisor, i);
 }
 
+static void add(LogicalTensor &tensor, const LogicalTensor &addend) {
+  int64_t elements = tensor.bytes.size() / sizeInBytes(tensor.dtype);
+  TensorView flat{.data = tensor.bytes.data(), .dtype = tensor.dtype, .rank = 1, .shape = {elements}};
+  for (int64_t i = 0; i < elements; ++i)
+    storeElement(flat, loadElement(flat, i) + loadElement(addend.view(), i), i);
+}
+
 void tgpt::runtime::writeVariables(const Job &job, const std::vector<SavedVariable> &variables,
                                    const std::filesystem::path &path,
                                    const std::map<std::string, std::string> &metadata, double divisor) {
@@ -28,6 +35,8 @@ void tgpt::runtime::writeVariables(const Job &job, const std::vector<SavedVariab
   SafetensorsWriter writer(path, std::move(tensors), metadata);
   for (const SavedVariable &variable : variables) {
     LogicalTensor value = job.readVariable(variable.variable);
+    for (const std::string &addend : variable.addends)
+      add(value, job.readVariable(addend));
     if (divisor != 1)
       divideBy(value, divisor);
     writer.write(variable.tensor, value);

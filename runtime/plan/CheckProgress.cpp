@@ -138,7 +138,15 @@ bool StepSimulation::step(Walker &walker) {
   return true;
 }
 
-/// Two stages that meet in a group do the same there.
+/// The variable that lives in the buffer; empty where none does.
+static std::string variableIn(const plan::StageProgram &stage, uint32_t buffer) {
+  for (const plan::Variable &variable : stage.variables())
+    if (variable.buffer() == buffer)
+      return variable.name();
+  return "";
+}
+
+/// Two stages that meet in a group do the same there, to the same variable if each does it to one.
 bool StepSimulation::agree(const Walker &a, const Walker &b) {
   const plan::Instruction &x = a.instruction(), &y = b.instruction();
   const plan::Buffer &from = a.stage->buffers(x.inputs(0)), &other = b.stage->buffers(y.inputs(0));
@@ -146,6 +154,12 @@ bool StepSimulation::agree(const Walker &a, const Walker &b) {
               from.dtype() == other.dtype() &&
               std::equal(from.shape().begin(), from.shape().end(), other.shape().begin(), other.shape().end()) &&
               std::equal(x.layouts().begin(), x.layouts().end(), y.layouts().begin(), y.layouts().end());
+  std::string variable = variableIn(*a.stage, x.inputs(0)), peer = variableIn(*b.stage, y.inputs(0));
+  if (same && !variable.empty() && !peer.empty() && variable != peer) {
+    problems.add("collectives of group " + std::to_string(x.group()) + " do not match: " + place(a) + " on variable '" +
+                 variable + "' meets " + place(b) + " on '" + peer + "'");
+    return false;
+  }
   if (!same)
     problems.add("collectives of group " + std::to_string(x.group()) + " do not match: " + place(a) + " on " +
                  tensorText(from) + " meets " + place(b) + " on " + tensorText(other));

@@ -278,3 +278,16 @@ TEST(IrMutationTest, VerifierRefusesMutantsOfZero) {
   EXPECT_GT(table.mutants(), 1000);
   EXPECT_EQ(table.shareCaught(), 1);
 }
+
+TEST(IrMutationTest, VerifierRefusesMutantsOfCanonicalReduction) {
+  InProcessCompiler compiler;
+  MutationTable table;
+  for (const Configuration &program : mutatedCanonicalPrograms(/*pp=*/1)) {
+    IrMutation mutation(compiler, program, "partitioned", table);
+    mutation.mutateCollectives();
+    mutation.mutateTypes();
+  }
+  std::printf("%s", table.text().c_str());
+  EXPECT_GT(table.mutants(), 2000);
+  EXPECT_EQ(table.shareCaught(), 1);
+}

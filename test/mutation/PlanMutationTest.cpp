@@ -176,6 +176,15 @@ TEST(PlanMutationTest, CheckerRefusesMutants) {
   expectRefusals(programs, 1000);
 }
 
+// Sums in a tree, each scalar of the gradient norm by itself.
+TEST(PlanMutationTest, CheckerRefusesMutantsOfCanonicalReduction) {
+  std::vector<Configuration> programs;
+  for (int64_t pp : {1, 2})
+    for (const Configuration &program : mutatedCanonicalPrograms(pp))
+      programs.push_back(program);
+  expectRefusals(programs, 1000);
+}
+
 // Buckets: what is packed, cut into pieces, gathered and taken apart.
 TEST(PlanMutationTest, CheckerRefusesMutantsOfZero) {
   std::vector<Configuration> programs;

@@ -44,6 +44,19 @@ inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
   return programs;
 }
 
+/// The same models with canonical reduction, and as many micro-batches as make sums of them wait.
+inline std::vector<Configuration> mutatedCanonicalPrograms(int64_t pp) {
+  std::vector<Configuration> programs;
+  for (Configuration program : mutatedPrograms(pp)) {
+    if (program.model.kvHeads % program.options.tp != 0)
+      continue;
+    program.options.reduction = "canonical";
+    program.options.microBatches = 4;
+    programs.push_back(program);
+  }
+  return programs;
+}
+
 /// The same models, two layers a stage, with what dp ranks hold shared out; a bucket a
 /// layer, so that there are several of a size.
 inline std::vector<Configuration> mutatedZeroPrograms(int64_t pp, int64_t zero) {
