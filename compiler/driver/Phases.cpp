@@ -61,9 +61,15 @@ static std::string trainingPipeline(const CompileOptions &options) {
          " weight-decay=" + exact(options.weightDecay) + "}" + scaleLoss(options) + canonicalReduction(options);
 }
 
+static bool isShared(const CompileOptions &options) {
+  return options.zero > 0 && options.dp > 1;
+}
+
 static std::string shardingPipeline(const CompileOptions &options) {
-  std::string pipeline = "tgpt-shard{dp=" + std::to_string(options.dp) + " pp=" + std::to_string(options.pp) +
-                         " tp=" + std::to_string(options.tp) +
+  int64_t replicas = isShared(options) && options.zeroGroup > 0 ? options.dp / options.zeroGroup : 1;
+  std::string pipeline = "tgpt-shard{dp=" + std::to_string(options.dp / replicas) +
+                         (replicas > 1 ? " dp-replicas=" + std::to_string(replicas) : "") +
+                         " pp=" + std::to_string(options.pp) + " tp=" + std::to_string(options.tp) +
                          " sequence-parallel=" + (options.sequenceParallel && options.tp > 1 ? "true" : "false") + "}";
   if (options.tp > 1 || isCanonical(options))
     pipeline = "tgpt-split-loss," + pipeline;
@@ -85,7 +91,7 @@ static std::string zeroPipeline(const CompileOptions &options) {
   if (options.zero >= 2)
     pipeline += ",zero-shard-gradients";
   if (options.zero >= 3)
-    pipeline += ",zero-shard-parameters";
+    pipeline += ",zero-shard-parameters{prefetch=" + std::to_string(options.zeroPrefetch) + "}";
   return pipeline;
 }
 
@@ -102,7 +108,7 @@ std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
       {"sharded", "a layout in every type", shardingPipeline(options)},
       {"partitioned", "the program of one rank, with collectives", "dist-partition,dist-verify-partitioned"},
   };
-  if (options.zero > 0 && options.dp > 1)
+  if (isShared(options))
     phases.push_back({"zero", "buckets, of which each dp rank keeps a piece", zeroPipeline(options)});
   phases.push_back({"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)});
   phases.push_back({"plan", "kernel calls on buffers at planned offsets",

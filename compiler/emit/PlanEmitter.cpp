@@ -46,11 +46,12 @@ static void emitTraining(planir::ProgramOp program, plan::Plan &plan) {
   training.set_model_parameters(facts.getParameters());
   training.set_global_batch(facts.getGlobalBatch());
   // What fills the last micro-batches up is no work of the model's.
-  double held = static_cast<double>(facts.getSamples() * facts.getMicroBatches() * program.sizeOf("dp"));
+  int64_t dataRanks = program.sizeOf("dp") * program.sizeOf("dp_replica");
+  double held = static_cast<double>(facts.getSamples() * facts.getMicroBatches() * dataRanks);
   double filled = facts.getGlobalBatch() > 0 ? static_cast<double>(facts.getGlobalBatch()) / held : 1;
   training.set_model_flops_per_step(static_cast<double>(facts.getFlopsPerMicroBatch()) *
-                                    static_cast<double>(facts.getMicroBatches()) *
-                                    static_cast<double>(program.sizeOf("dp")) * filled);
+                                    static_cast<double>(facts.getMicroBatches()) * static_cast<double>(dataRanks) *
+                                    filled);
   training.set_compute_dtype(dtypeOf(facts.getCompute()));
 }
 

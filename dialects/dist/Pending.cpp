@@ -28,7 +28,8 @@ WaitOp tgpt::dist::waitOf(Operation *collective) {
 
 bool tgpt::dist::isWithinTensorGroup(Operation *collective) {
   auto axes = collective->getAttrOfType<ArrayAttr>("axes");
-  return llvm::none_of(axes.getAsValueRange<StringAttr>(), [](StringRef axis) { return axis == "dp" || axis == "pp"; });
+  return llvm::none_of(axes.getAsValueRange<StringAttr>(),
+                       [](StringRef axis) { return axis == "dp" || axis == "dp_replica" || axis == "pp"; });
 }
 
 static bool isStarted(Operation *collective) {

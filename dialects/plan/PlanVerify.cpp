@@ -36,7 +36,7 @@ LogicalResult ProgramOp::verify() {
       return emitOpError() << "mesh axis '" << axis << "' has size " << size << ", expected at least 1";
   }
   int64_t batch = getTraining().getGlobalBatch();
-  int64_t held = getTraining().getSamples() * getTraining().getMicroBatches() * sizeOf("dp");
+  int64_t held = getTraining().getSamples() * getTraining().getMicroBatches() * sizeOf("dp") * sizeOf("dp_replica");
   if (batch < 0 || batch > held) // C4
     return emitOpError() << "a step has " << batch << " samples, but its micro-batches hold " << held;
   int64_t next = 0;

@@ -267,7 +267,7 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
     ArrayRef<Type> inputs = parts.microBatch.getArgumentTypes();
     auto tokens = inputs.empty() ? RankedTensorType() : dyn_cast<RankedTensorType>(inputs.front());
     int64_t rows = tokens && tokens.getRank() > 0 ? tokens.getDimSize(0) : 0;
-    int64_t held = rows * parts.microBatches() * parts.mesh.sizeOf("dp");
+    int64_t held = rows * parts.microBatches() * parts.mesh.sizeOf("dp") * parts.mesh.sizeOf("dp_replica");
     if (globalBatch >= 0 && globalBatch <= held)
       return success();
     return module.emitError() << "option 'global-batch' is " << globalBatch.getValue()

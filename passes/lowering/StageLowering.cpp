@@ -343,7 +343,8 @@ void StageLowering::countModelFlops(KernelOpInterface op) {
   for (Type type : op->getResultTypes())
     addAxes(type);
   dist::MeshOp mesh = parts.mesh;
-  axes.remove("dp");
+  for (StringRef data : {"dp", "dp_replica"})
+    axes.remove(data);
   modelFlops += costOf(op).getFlops() * mesh.sizeOf(axes.getArrayRef());
 }
 

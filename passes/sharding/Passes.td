@@ -71,7 +71,8 @@ def Shard : Pass<"tgpt-shard", "::mlir::ModuleOp"> {
     message names the nearest legal value.
   }];
   let options = [
-    Option<"dp", "dp", "int64_t", "1", "Data-parallel ranks">,
+    Option<"dp", "dp", "int64_t", "1", "Data-parallel ranks; with replicas those of each">,
+    Option<"dpReplicas", "dp-replicas", "int64_t", "1", "Size of mesh axis dp_replica, outside dp: samples are dealt out over both, ZeRO shares out over dp alone">,
     Option<"pp", "pp", "int64_t", "1", "Pipeline stages">,
     Option<"tp", "tp", "int64_t", "1", "Tensor-parallel ranks">,
     Option<"sequenceParallel", "sequence-parallel", "bool", "false", "Shard the sequence over tp between tensor-parallel regions">,

@@ -86,7 +86,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
 
   LogicalResult checkMesh() {
     ModuleOp module = getOperation();
-    for (auto [name, size] : {std::pair<StringRef, int64_t>{"dp", dp}, {"pp", pp}, {"tp", tp}})
+    for (auto [name, size] :
+         {std::pair<StringRef, int64_t>{"dp_replica", dpReplicas}, {"dp", dp}, {"pp", pp}, {"tp", tp}})
       if (size < 1)
         return module.emitError() << "mesh axis '" << name << "' has size " << size << ", expected at least 1";
     if (dist::MeshOp present = dist::meshOf(module)) {
@@ -101,6 +102,10 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     SmallVector<StringRef> names = {"dp", "pp", tensorAxisName};
     SmallVector<int64_t> sizes = {dp, pp, split.outer};
     tensorAxes = {tensorAxisName};
+    if (dpReplicas > 1) {
+      names.insert(names.begin(), "dp_replica");
+      sizes.insert(sizes.begin(), dpReplicas);
+    }
     if (split.inner > 1) {
       names.push_back(innerTensorAxisName);
       sizes.push_back(split.inner);
@@ -110,13 +115,23 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
                                 builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));
   }
 
+  /// The layout with samples dealt out by the first dim.
+  LayoutAttr withSamplesSharded(LayoutAttr layout) {
+    LayoutAttr::Axes axes;
+    if (dpReplicas > 1)
+      axes.push_back("dp_replica");
+    if (dp > 1)
+      axes.push_back("dp");
+    return axes.empty() ? layout : layout.withDim(0, axes);
+  }
+
   /// Tokens, labels and sample numbers are sharded over dp by their first dim, scalars are whole.
   void shardArguments(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments()) {
       int64_t rank = cast<RankedTensorType>(argument.getType()).getRank();
       LayoutAttr layout = LayoutAttr::replicated(&getContext(), rank);
-      if (rank > 0 && dp > 1)
-        layout = layout.withDim(0, {"dp"});
+      if (rank > 0)
+        layout = withSamplesSharded(layout);
       function.setArgAttr(argument.getArgNumber(), decisionAttributeName, layout);
     }
   }
@@ -174,8 +189,7 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
 
   /// [dp, tp, -, ...]: the layout of the residual stream under sequence parallelism.
   LayoutAttr sequenceSharded(int64_t rank) {
-    LayoutAttr layout = LayoutAttr::replicated(&getContext(), rank).withDim(1, tensorAxes);
-    return dp > 1 ? layout.withDim(0, {"dp"}) : layout;
+    return withSamplesSharded(LayoutAttr::replicated(&getContext(), rank).withDim(1, tensorAxes));
   }
 
   LogicalResult shardLinear(LinearOp op, const SymbolTable &symbols, FeatureAxes &featureAxes) {

@@ -149,13 +149,21 @@ def ShardParameters : Pass<"zero-shard-parameters", "::mlir::ModuleOp"> {
     %a = dist.unpack %1 at [0] {tgpt.layer = 0 : i64} : ... to tensor<3xf32, #dist.layout<[-], of = [3]>>
     %y = tgpt.rms_norm %x, %a {tgpt.layer = 0 : i64, ...} ...
     ```
+    With `prefetch=n` it is gathered before the first op of the layer that runs n layers
+    earlier in the same direction: communication may then go on beside the computation of
+    n layers, whose parameters are held meanwhile.
+
     A bucket of several layers is gathered for each: form them with `bucket-mib=0`.
     Needs the update of zero-shard-optimizer, which then writes pieces.
 
     Fails when: a parameter bucket is used otherwise than zero-shard-optimizer leaves it.
   }];
+  let options = [
+    Option<"prefetch", "prefetch", "int64_t", "0", "Layers ahead of its use that a bucket is gathered">,
+  ];
   let statistics = [
     Statistic<"numGathers", "all-gathers", "Number of all_gathers in a micro-batch">,
+    Statistic<"numAhead", "all-gathers-ahead", "Number of those that stand before an earlier layer">,
   ];
   let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
 }

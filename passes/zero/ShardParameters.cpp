@@ -12,8 +12,8 @@
 //                            %1 = dist.all_gather %0
 //                            %a = dist.unpack %1
 //
-// before the first use in each layer and direction; the gathered copy is dead after
-// the last.
+// before the first use in each layer and direction, or before the layer that comes
+// `prefetch` earlier; the gathered copy is dead after the last use.
 //
 // Relies on: zero-shard-optimizer. Leaves true: parameter buckets are cut into pieces
 // and used as a whole.
@@ -40,12 +40,35 @@ struct GatherSite {
   llvm::MapVector<int64_t, SmallVector<OpOperand *>> uses; ///< by the member's index
 };
 
+/// Where each layer begins, in the order in which a direction runs them.
+class LayerStarts {
+public:
+  void add(Operation &op) {
+    if (isa<ReadOp, BeginBackwardOp>(op)) // reads are replaced, and nothing of the backward may stand before its mark
+      return;
+    if (Attribute layer = op.getAttr(layerAttributeName); layer && places.try_emplace(layer, starts.size()).second)
+      starts.push_back(&op);
+  }
+  /// The op that begins the layer `distance` before `layer`, or the first of all.
+  Operation *before(Attribute layer, int64_t distance) const {
+    return starts[std::max<int64_t>(places.lookup(layer) - distance, 0)];
+  }
+
+private:
+  SmallVector<Operation *> starts;
+  llvm::DenseMap<Attribute, int64_t> places;
+};
+
 class ParameterSharding {
 public:
-  explicit ParameterSharding(BucketedProgram program)
-      : program(std::move(program)), inMicroBatch(this->program.microBatch), inUpdate(this->program.update) {
-    for (auto mark : this->program.microBatch.getOps<BeginBackwardOp>())
-      backwardBegins = mark;
+  ParameterSharding(BucketedProgram program, int64_t prefetch)
+      : program(std::move(program)), prefetch(prefetch), inMicroBatch(this->program.microBatch),
+        inUpdate(this->program.update) {
+    for (Operation &op : this->program.microBatch.getBody().front()) {
+      if (auto mark = dyn_cast<BeginBackwardOp>(op))
+        backwardBegins = mark;
+      layers[bool(backwardBegins)].add(op);
+    }
   }
 
   LogicalResult run() {
@@ -55,17 +78,21 @@ public:
     return success();
   }
   int64_t countGathers() const { return gathers; }
+  int64_t countAhead() const { return gathersAhead; }
 
 private:
   LogicalResult shard(BucketFamily &family);
   LogicalResult retypeUpdate(BucketFamily &family, RankedTensorType piece);
   void gatherInMicroBatch(BucketFamily &family, RankedTensorType flat, RankedTensorType piece);
   void gather(BucketFamily &family, GatherSite &site, RankedTensorType flat, RankedTensorType piece);
+  Operation *placeFor(const GatherSite &site) const;
 
   BucketedProgram program;
+  int64_t prefetch;
+  LayerStarts layers[2]; ///< forward, backward
   SymbolUses inMicroBatch, inUpdate;
   BeginBackwardOp backwardBegins;
-  int64_t gathers = 0;
+  int64_t gathers = 0, gathersAhead = 0;
 };
 
 } // namespace
@@ -100,8 +127,19 @@ LogicalResult ParameterSharding::retypeUpdate(BucketFamily &family, RankedTensor
   return success();
 }
 
+/// The op before which the parameters of a site are gathered.
+Operation *ParameterSharding::placeFor(const GatherSite &site) const {
+  Attribute layer = site.first->getAttr(layerAttributeName);
+  if (prefetch == 0 || !layer)
+    return site.first;
+  bool isBackward = backwardBegins && BeginBackwardOp(backwardBegins)->isBeforeInBlock(site.first);
+  return layers[isBackward].before(layer, prefetch);
+}
+
 void ParameterSharding::gather(BucketFamily &family, GatherSite &site, RankedTensorType flat, RankedTensorType piece) {
-  OpBuilder builder(site.first);
+  Operation *place = placeFor(site);
+  gathersAhead += place->getAttr(layerAttributeName) != site.first->getAttr(layerAttributeName);
+  OpBuilder builder(place);
   Location loc = site.first->getLoc();
   SmallVector<Type> types;
   SmallVector<int64_t> offsets;
@@ -112,6 +150,7 @@ void ParameterSharding::gather(BucketFamily &family, GatherSite &site, RankedTen
   Value kept = ReadOp::create(builder, loc, piece, family.parameters.getSymName());
   auto all =
       dist::AllGatherOp::create(builder, loc, flat, kept, family.lastDim(), builder.getStrArrayAttr({pieceAxis}));
+  builder.setInsertionPoint(site.first);
   auto parts = dist::UnpackOp::create(builder, loc, types, all.getOutput(), offsets);
   if (Attribute layer = site.first->getAttr(layerAttributeName))
     for (Operation *op : {kept.getDefiningOp(), all.getOperation(), parts.getOperation()})
@@ -158,14 +197,21 @@ LogicalResult ParameterSharding::shard(BucketFamily &family) {
 namespace {
 
 struct ShardParametersPass : tgpt::impl::ShardParametersBase<ShardParametersPass> {
+  using ShardParametersBase::ShardParametersBase;
+
   void runOnOperation() override {
     FailureOr<BucketedProgram> program = BucketedProgram::of(getOperation());
     if (failed(program))
       return signalPassFailure();
-    ParameterSharding sharding(*program);
+    if (prefetch < 0) {
+      getOperation().emitError() << "option 'prefetch' is " << prefetch.getValue() << ", expected at least 0";
+      return signalPassFailure();
+    }
+    ParameterSharding sharding(*program, prefetch);
     if (failed(sharding.run()))
       return signalPassFailure();
     numGathers += sharding.countGathers();
+    numAhead += sharding.countAhead();
   }
 };
 

@@ -140,7 +140,7 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     programs.push_back(std::make_unique<RankProgram>(context, rank, arenas[rank]->base(), transport->of(rank)));
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
-    dpIndices.push_back(grid.coordinate(rank, "dp"));
+    dpIndices.push_back(grid.dataParallelIndex(rank));
   variables = std::make_unique<VariableTable>(plan, grid, arenas);
   reported.assign(grid.ranks(), std::vector<ReportedMetric>(metricNames.size()));
   for (const std::string &name : metricNames)

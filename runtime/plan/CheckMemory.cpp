@@ -217,7 +217,8 @@ void StageMemory::checkAxes(const plan::Variable &variable, const std::string &w
   auto useAxes = [&](const auto &axes) {
     for (const std::string &axis : axes)
       if (axis == "pp" || !isMeshAxisName(axis))
-        problems.add(where + " is spread over axis '" + axis + "', only 'dp', 'tp' and 'tp_inner' are possible");
+        problems.add(where + " is spread over axis '" + axis +
+                     "', only 'dp_replica', 'dp', 'tp' and 'tp_inner' are possible");
       else if (!used.insert(axis).second)
         problems.add(where + " uses axis '" + axis + "' twice");
   };

@@ -28,7 +28,7 @@ static void checkAxes(const plan::Mesh &mesh, PlanProblems &problems) {
   for (const plan::MeshAxis &axis : mesh.axes()) {
     std::string place = "mesh axis '" + axis.name() + "'";
     if (!isMeshAxisName(axis.name()))
-      problems.add(place + " is unknown: the axes are 'dp', 'pp', 'tp' and 'tp_inner'");
+      problems.add(place + " is unknown: the axes are 'dp_replica', 'dp', 'pp', 'tp' and 'tp_inner'");
     if (!seen.insert(axis.name()).second)
       problems.add(place + " is listed twice");
     if (axis.size() < 1)
@@ -43,7 +43,8 @@ static void checkGlobalBatch(const plan::Plan &plan, PlanProblems &problems) {
   const plan::TrainingShape &training = plan.training();
   int64_t held = training.micro_batch_samples(), batch = training.global_batch();
   for (const plan::MeshAxis &axis : plan.mesh().axes())
-    if (axis.name() == "dp" && __builtin_mul_overflow(held, axis.size(), &held))
+    if (std::find(dataAxes.begin(), dataAxes.end(), axis.name()) != dataAxes.end() &&
+        __builtin_mul_overflow(held, axis.size(), &held))
       return problems.add("the samples of a step overflow");
   if (__builtin_mul_overflow(held, training.micro_batches(), &held))
     return problems.add("the samples of a step overflow");

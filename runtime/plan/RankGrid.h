@@ -23,9 +23,12 @@
 
 namespace tgpt::runtime {
 
-/// The axes that a mesh may have: data parallel, pipeline stages, tensor parallel; and the
-/// ranks of a tp index that share its KV heads.
-inline constexpr std::array<std::string_view, 4> meshAxisNames = {"dp", "pp", "tp", "tp_inner"};
+/// The axes that a mesh may have: data parallel, pipeline stages, tensor parallel; the
+/// ranks of a tp index that share its KV heads; and, where data-parallel ranks are split in
+/// two, the groups that hold the same, of which the ranks along "dp" share it out.
+inline constexpr std::array<std::string_view, 5> meshAxisNames = {"dp_replica", "dp", "pp", "tp", "tp_inner"};
+/// Those over which samples are dealt out.
+inline constexpr std::array<std::string_view, 2> dataAxes = {"dp_replica", "dp"};
 
 inline bool isMeshAxisName(std::string_view name) {
   return std::find(meshAxisNames.begin(), meshAxisNames.end(), name) != meshAxisNames.end();
@@ -43,6 +46,9 @@ public:
   /// Size of an axis; 1 for an axis the mesh does not have.
   int64_t axisSize(std::string_view axis) const;
   int64_t stages() const { return axisSize("pp"); }
+  /// Ranks with samples of their own, and which of them `rank` is.
+  int64_t dataParallelRanks() const { return sizeOf(dataAxes); }
+  int64_t dataParallelIndex(int64_t rank) const { return indexAlong(rank, dataAxes); }
 
   RankCoordinates coordinates(int64_t rank) const;
   int64_t rankAt(const RankCoordinates &coordinates) const;

@@ -34,7 +34,7 @@ static std::string count(int64_t n, const std::string &noun) {
 
 static std::string describeBatch(const plan::Plan &plan) {
   const plan::TrainingShape &shape = plan.training();
-  int64_t dp = RankGrid(plan.mesh()).axisSize("dp");
+  int64_t dp = RankGrid(plan.mesh()).dataParallelRanks();
   int64_t held = dp * shape.micro_batches() * shape.micro_batch_samples();
   int64_t samples = shape.global_batch() > 0 ? shape.global_batch() : held;
   return count(samples, "sample") + " of " + std::to_string(shape.sequence_length()) + " tokens a step (" +

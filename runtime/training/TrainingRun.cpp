@@ -70,7 +70,7 @@ static BatchShape batchShapeOf(const plan::Plan &plan) {
   return {.sequenceLength = shape.sequence_length(),
           .microBatchSamples = shape.micro_batch_samples(),
           .microBatches = shape.micro_batches(),
-          .dataParallel = RankGrid(plan.mesh()).axisSize("dp"),
+          .dataParallel = RankGrid(plan.mesh()).dataParallelRanks(),
           .globalBatch = shape.global_batch()};
 }
 

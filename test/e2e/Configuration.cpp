@@ -38,7 +38,8 @@ std::string Configuration::text() const {
   if (options.recompute != "none")
     text += " --recompute=" + options.recompute;
   if (options.zero > 0)
-    text += number(" --zero=", options.zero) + number(" --zero-bucket-mib=", options.zeroBucketMib);
+    text += number(" --zero=", options.zero) + number(" --zero-bucket-mib=", options.zeroBucketMib) +
+            number(" --zero-group=", options.zeroGroup) + number(" --zero-prefetch=", options.zeroPrefetch);
   if (options.globalBatch)
     text += number(" --global-batch=", options.globalBatch);
   if (options.reduction != "fast")
@@ -117,7 +118,7 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     CompileOptions &options = drawn.options;
     options.tp = oneOf<int64_t>({1, 2, 2, 4, 4, 4});
     options.pp = oneOf<int64_t>({1, 2, 3, 4});
-    options.dp = oneOf<int64_t>({1, 2, 3, 3});
+    options.dp = oneOf<int64_t>({1, 2, 3, 3, 4, 6});
     options.sequenceParallel = options.tp > 1 && coin();
     options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6});
     options.recompute = oneOf({"none", "none", "selective", "full"});
@@ -125,6 +126,8 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.overlap = coin();
     options.prefetch = oneOf<int64_t>({1, 2, 5});
     options.zeroBucketMib = oneOf<int64_t>({0, 25}); // a bucket a layer, or all of a stage in one
+    options.zeroGroup = options.zero > 0 && options.dp > 3 ? oneOf<int64_t>({0, 2, options.dp / 2}) : 0;
+    options.zeroPrefetch = options.zero == 3 ? oneOf<int64_t>({0, 1, 2}) : 0;
     options.lossScaling.mode =
         oneOf({LossScaling::Mode::None, LossScaling::Mode::None, LossScaling::Mode::Fixed, LossScaling::Mode::Dynamic});
     options.lossScaling.initial = oneOf({0.3, 7.0, 1024.0, 1e5});

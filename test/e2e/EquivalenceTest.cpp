@@ -61,6 +61,8 @@ struct Grid {
   const char *recompute = "none";
   int zero = 0;
   int bucketMib = 25; // holds all of a nano model; 0: a bucket a layer
+  int zeroGroup = 0;
+  int prefetch = 0;
 
   /// 16 samples, or 12 where dp has a factor of three.
   int samples() const { return dp % 3 == 0 ? 12 : 16; }
@@ -68,12 +70,15 @@ struct Grid {
     return "--tp=" + std::to_string(tp) + " --pp=" + std::to_string(pp) + " --dp=" + std::to_string(dp) +
            (sp ? " --sp" : "") + " --recompute=" + recompute + " --micro-batches=" + std::to_string(microBatches) +
            " --micro-batch-samples=" + std::to_string(samples() / dp / microBatches) +
-           (zero ? " --zero=" + std::to_string(zero) + " --zero-bucket-mib=" + std::to_string(bucketMib) : "");
+           (zero ? " --zero=" + std::to_string(zero) + " --zero-bucket-mib=" + std::to_string(bucketMib) : "") +
+           (zeroGroup ? " --zero-group=" + std::to_string(zeroGroup) : "") +
+           (prefetch ? " --zero-prefetch=" + std::to_string(prefetch) : "");
   }
   std::string name() const {
     return "tp" + std::to_string(tp) + "pp" + std::to_string(pp) + "dp" + std::to_string(dp) + (sp ? "sp" : "") + "m" +
            std::to_string(microBatches) + (recompute == std::string("none") ? "" : std::string("_") + recompute) +
-           (zero ? "zero" + std::to_string(zero) + (bucketMib == 0 ? "layers" : "") : "");
+           (zero ? "zero" + std::to_string(zero) + (bucketMib == 0 ? "layers" : "") : "") +
+           (zeroGroup ? "by" + std::to_string(zeroGroup) : "") + (prefetch ? "ahead" + std::to_string(prefetch) : "");
   }
 };
 
@@ -125,7 +130,14 @@ std::vector<Grid> zeroGrids() {
     all.push_back({1, 1, 6, false, 2, "none", zero});
     all.push_back({1, 4, 2, false, 4, "none", zero}); // a stage a layer; the tied embedding on the first and last
     all.push_back({2, 2, 3, true, 1, "full", zero});
+    all.push_back({1, 1, 4, false, 2, "none", zero, 25, /*zeroGroup=*/2});
+    all.push_back({2, 1, 4, true, 1, "selective", zero, 0, /*zeroGroup=*/2});
+    all.push_back({1, 2, 6, false, 2, "none", zero, 25, /*zeroGroup=*/3});
+    all.push_back({1, 1, 6, false, 1, "full", zero, 0, /*zeroGroup=*/2});
   }
+  for (int prefetch : {1, 2, 9})
+    all.push_back({2, 2, 2, true, 2, "none", 3, 0, 0, prefetch});
+  all.push_back({1, 1, 4, false, 1, "full", 3, 0, 2, 1});
   return all;
 }
 

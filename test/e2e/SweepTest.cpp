@@ -87,7 +87,7 @@ private:
     add("fewer KV heads than tp, sp", model.kvHeads < options.tp && options.sequenceParallel);
     for (int64_t size : {2, 4})
       add("tp=" + std::to_string(size), options.tp == size);
-    for (int64_t size : {2, 3})
+    for (int64_t size : {2, 3, 4, 6})
       add("dp=" + std::to_string(size), options.dp == size);
     for (int64_t size : {2, 3, 4})
       add("pp=" + std::to_string(size), options.pp == size);
@@ -103,6 +103,9 @@ private:
       add("zero=" + std::to_string(zero), isShared);
       add("zero=" + std::to_string(zero) + ", tp and pp", isShared && options.tp > 1 && options.pp > 1);
     }
+    add("zero in groups", options.zeroGroup > 0);
+    add("zero in groups and pp", options.zeroGroup > 0 && options.pp > 1);
+    add("zero ahead of use", options.zeroPrefetch > 0 && options.dp > 1);
     add("zero and recompute", options.zero > 0 && options.dp > 1 && options.recompute != "none");
     add("fixed loss scale", options.lossScaling.mode == LossScaling::Mode::Fixed);
     add("dynamic loss scale", options.lossScaling.mode == LossScaling::Mode::Dynamic);

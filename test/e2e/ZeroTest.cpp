@@ -106,7 +106,7 @@ Bytes closedForm(const std::map<std::string, int64_t> &buckets, int zero, int dp
 TEST(ZeroMemory, EveryCategoryIsTheClosedForm) {
   for (const char *model : {"nano", "nano-gpt2"})
     for (bool isBf16 : {false, true})
-      for (int dp : {1, 2, 3, 4, 8}) {
+      for (int dp : {1, 2, 3, 4, 6, 8}) {
         int64_t last[4] = {};
         for (int zero : {0, 1, 2, 3}) {
           plan::Plan plan = compile(model, "--zero-bucket-mib=0 --zero=" + std::to_string(zero) +
@@ -148,6 +148,37 @@ TEST(ZeroMemory, MoreRanksNeedNoMore) {
       before = bytes;
     }
   }
+}
+
+// A rank of a group holds what it would if there were no other groups.
+TEST(ZeroMemory, GroupsHoldTheSame) {
+  for (int zero : {1, 2, 3}) {
+    std::string flags = "--tp=2 --zero=" + std::to_string(zero);
+    plan::Plan alone = compile("nano-gpt2", flags + " --dp=3"),
+               grouped = compile("nano-gpt2", flags + " --dp=6 --zero-group=3");
+    for (auto kind : {plan::Region::PARAMETERS, plan::Region::GRADIENTS, plan::Region::OPTIMIZER})
+      EXPECT_EQ(regionBytes(grouped.stages(0), kind), regionBytes(alone.stages(0), kind)) << "zero " << zero;
+  }
+}
+
+// Each layer that parameters are gathered ahead is held in scratch, and nowhere else, until all layers are.
+TEST(ZeroMemory, PrefetchHoldsMoreLayers) {
+  int64_t layer = 0;
+  for (const auto &[name, elements] : bucketElements(compile("nano", "--dp=2").stages(0)))
+    if (name.rfind("layers.0.", 0) == 0)
+      layer += 4 * elements;
+  std::vector<plan::Plan> plans;
+  for (int prefetch : {0, 1, 2, 3, 4, 5})
+    plans.push_back(compile("nano", "--dp=2 --zero=3 --zero-prefetch=" + std::to_string(prefetch)));
+  auto scratch = [&](int prefetch) { return regionBytes(plans[prefetch].stages(0), plan::Region::SCRATCH); };
+  for (int prefetch : {1, 2, 3, 4, 5}) {
+    EXPECT_GE(scratch(prefetch), scratch(prefetch - 1));
+    EXPECT_LE(scratch(prefetch), scratch(0) + prefetch * layer + roundUp(layer, 64));
+    EXPECT_EQ(regionBytes(plans[prefetch].stages(0), plan::Region::ACTIVATIONS),
+              regionBytes(plans[0].stages(0), plan::Region::ACTIVATIONS));
+  }
+  EXPECT_GT(scratch(2), scratch(0) + layer);
+  EXPECT_EQ(scratch(4), scratch(5));
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,6 +225,7 @@ const char *const manyPlans[] = {
     "--dp=3 --tp=2 --sp --micro-batch-samples=2 --micro-batches=2 --zero=2",
     "--dp=3 --pp=2 --micro-batch-samples=2 --micro-batches=2 --zero=3",
     "--dp=2 --tp=2 --pp=2 --micro-batch-samples=6 --zero=3",
+    "--dp=6 --micro-batch-samples=2 --zero=2 --zero-group=3",
 };
 
 } // namespace

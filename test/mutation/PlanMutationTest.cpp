@@ -192,6 +192,12 @@ TEST(PlanMutationTest, CheckerRefusesMutantsOfZero) {
     for (const Configuration &program : mutatedZeroPrograms(/*pp=*/1, zero))
       programs.push_back(program);
   programs.push_back(mutatedZeroPrograms(/*pp=*/2, /*zero=*/3).front());
+  for (int64_t zero : {1, 2, 3}) { // shared out in groups that hold the same
+    programs.push_back(mutatedZeroPrograms(/*pp=*/1, zero)[zero == 2]);
+    programs.back().options.dp = 4;
+    programs.back().options.zeroGroup = 2;
+    programs.back().options.zeroPrefetch = zero == 3;
+  }
   expectRefusals(programs, 1000);
 }
 

@@ -1,3 +1,5 @@
+// RUN: not tgpt-opt %s --zero-shard-parameters=prefetch=-1 -split-input-file 2>&1 | FileCheck %s
+// CHECK: error: option 'prefetch' is -1, expected at least 0
 // RUN: tgpt-opt %s --zero-shard-parameters -split-input-file -verify-diagnostics
 
 module {

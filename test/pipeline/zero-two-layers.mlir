@@ -21,6 +21,54 @@
 // CUT: tgpt.bucket @zero.layers.0.decayed.parameter of [@layers.0.up.weight, @layers.0.down.weight]
 // CUT: tgpt.bucket @zero.layers.1.decayed.parameter of [@layers.1.up.weight, @layers.1.down.weight]
 //
+// One layer ahead: what layer 1 needs is gathered before layer 0 begins, and the other way round in the backward, whose
+// gathers stay behind its begin.
+// RUN: tgpt-opt %s --dp=2 --zero=3 --zero-prefetch=1 --compile-to=plan | FileCheck %s --check-prefix=AHEAD --implicit-check-not="collective all_gather"
+// AHEAD: plan.segment forward
+// AHEAD-NEXT: plan.input
+// AHEAD-NEXT: plan.collective all_gather %zero.embed.decayed
+// AHEAD: plan.collective all_gather %zero.layers.0.undecayed
+// AHEAD-NEXT: plan.collective all_gather %zero.layers.0.decayed
+// AHEAD-NEXT: "embedding"
+// AHEAD-NEXT: plan.collective all_gather %zero.layers.1.undecayed
+// AHEAD-NEXT: plan.collective all_gather %zero.layers.1.decayed
+// AHEAD-NEXT: "rms_norm"
+// AHEAD: plan.collective all_gather %zero.embed.decayed
+// AHEAD-NEXT: "rms_norm"
+// AHEAD: plan.segment backward
+// AHEAD: plan.collective all_gather %zero.embed.decayed
+// AHEAD: plan.collective all_gather %zero.layers.1.undecayed
+// AHEAD-NEXT: plan.collective all_gather %zero.layers.1.decayed
+// AHEAD: "cross_entropy_grad"
+// AHEAD: plan.collective all_gather %zero.layers.0.undecayed
+// AHEAD-NEXT: plan.collective all_gather %zero.layers.0.decayed
+// AHEAD: plan.segment update
+//
+// Two groups of two: pieces are cut over dp and, reduced there, summed over the groups in the update.
+// RUN: tgpt-opt %s --dp=4 --zero=2 --zero-group=2 --zero-bucket-mib=0 --compile-to=plan | FileCheck %s --check-prefix=GROUPS --implicit-check-not=plan.collective
+// GROUPS: mesh (dp_replica = 2, dp = 2, pp = 1, tp = 1)
+// GROUPS: plan.segment backward "backward"
+// GROUPS: plan.collective reduce_scatter %{{[^ ]+}} to %{{[^ ]+}} over @dp {{.*}}bytes_read = 48, bytes_written = 24>{{.*}} : <12xf32> to <6xf32>
+// GROUPS: plan.collective reduce_scatter %{{[^ ]+}} to %{{[^ ]+}} over @dp {{.*}}bytes_read = 96, bytes_written = 48>{{.*}} : <24xf32> to <12xf32>
+// GROUPS: plan.collective reduce_scatter %{{[^ ]+}} to %{{[^ ]+}} over @dp {{.*}}bytes_read = 16, bytes_written = 8>{{.*}} : <4xf32> to <2xf32>
+// GROUPS: plan.collective reduce_scatter %{{[^ ]+}} to %{{[^ ]+}} over @dp {{.*}}bytes_read = 96, bytes_written = 48>{{.*}} : <24xf32> to <12xf32>
+// GROUPS: plan.collective reduce_scatter %{{[^ ]+}} to %{{[^ ]+}} over @dp {{.*}}bytes_read = 16, bytes_written = 8>{{.*}} : <4xf32> to <2xf32>
+// GROUPS: plan.collective reduce_scatter %{{[^ ]+}} to %{{[^ ]+}} over @dp {{.*}}bytes_read = 48, bytes_written = 24>{{.*}} : <12xf32> to <6xf32>
+// GROUPS: plan.segment update "update"
+// GROUPS: plan.collective all_reduce_sum %token_count to %token_count over @dp_dp_replica {{.*}} : <f32> to <f32>
+// GROUPS: plan.collective all_reduce_sum %zero.embed.decayed.gradient to %zero.embed.decayed.gradient over @dp_replica {{.*}}bytes_read = 24, bytes_written = 24>{{.*}} : <6xf32> to <6xf32>
+// GROUPS: plan.collective all_reduce_sum %zero.layers.0.undecayed.gradient to %zero.layers.0.undecayed.gradient over @dp_replica {{.*}}bytes_read = 8, bytes_written = 8>{{.*}} : <2xf32> to <2xf32>
+// GROUPS: plan.collective all_reduce_sum %zero.layers.0.decayed.gradient to %zero.layers.0.decayed.gradient over @dp_replica {{.*}}bytes_read = 48, bytes_written = 48>{{.*}} : <12xf32> to <12xf32>
+// GROUPS: plan.collective all_reduce_sum %zero.layers.1.undecayed.gradient to %zero.layers.1.undecayed.gradient over @dp_replica {{.*}}bytes_read = 8, bytes_written = 8>{{.*}} : <2xf32> to <2xf32>
+// GROUPS: plan.collective all_reduce_sum %zero.layers.1.decayed.gradient to %zero.layers.1.decayed.gradient over @dp_replica {{.*}}bytes_read = 48, bytes_written = 48>{{.*}} : <12xf32> to <12xf32>
+// GROUPS: plan.collective all_reduce_sum %zero.embed.decayed.gradient.sum_squares to {{.*}} over @dp cost {{.*}} : <f32> to <f32>
+// GROUPS: plan.collective all_reduce_sum %loss_sum to %loss_sum over @dp_dp_replica {{.*}} : <f32> to <f32>
+// GROUPS: plan.collective all_gather %{{[^ ]+}} to %zero.embed.decayed.parameter over @dp {{.*}}bytes_read = 24, bytes_written = 48>
+// GROUPS: plan.collective all_gather %{{[^ ]+}} to %zero.layers.0.undecayed.parameter over @dp {{.*}}bytes_read = 8, bytes_written = 16>
+// GROUPS: plan.collective all_gather %{{[^ ]+}} to %zero.layers.0.decayed.parameter over @dp {{.*}}bytes_read = 48, bytes_written = 96>
+// GROUPS: plan.collective all_gather %{{[^ ]+}} to %zero.layers.1.undecayed.parameter over @dp {{.*}}bytes_read = 8, bytes_written = 16>
+// GROUPS: plan.collective all_gather %{{[^ ]+}} to %zero.layers.1.decayed.parameter over @dp {{.*}}bytes_read = 48, bytes_written = 96>
+//
 // A rank that has nothing to share needs no phase.
 // RUN: tgpt-opt %s --zero=3 --compile-to=pipelined -o %t.one
 // RUN: tgpt-opt %s --compile-to=pipelined | diff %t.one -

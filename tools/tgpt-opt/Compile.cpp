@@ -74,6 +74,37 @@ static LogicalResult checkLossScale(const CompileRequest &request) {
   return success();
 }
 
+/// The divisor of `count` above one that is nearest to `wanted`.
+static int64_t nearestGroup(int64_t count, int64_t wanted) {
+  int64_t nearest = count;
+  for (int64_t size = 2; size < count; ++size)
+    if (count % size == 0 && std::abs(size - wanted) < std::abs(nearest - wanted))
+      nearest = size;
+  return nearest;
+}
+
+static LogicalResult checkZero(const CompileOptions &options) {
+  if (options.zero < 0 || options.zero > 3)
+    return fail("--zero is " + llvm::Twine(options.zero) + ", expected 0 to 3");
+  if (options.zeroBucketMib < 0 || options.zeroBucketMib > (1 << 20))
+    return fail("--zero-bucket-mib is " + llvm::Twine(options.zeroBucketMib) + ", expected 0 to 1048576");
+  if (options.zeroPrefetch < 0 || options.zeroPrefetch > (1 << 20))
+    return fail("--zero-prefetch is " + llvm::Twine(options.zeroPrefetch) + ", expected 0 to 1048576");
+  if (options.zeroPrefetch > 0 && options.zero != 3)
+    return fail("--zero-prefetch is " + llvm::Twine(options.zeroPrefetch) + ", but only --zero=3 gathers parameters");
+  if (options.zeroGroup == 0)
+    return success();
+  if (options.zero == 0)
+    return fail("--zero-group is " + llvm::Twine(options.zeroGroup) + ", but without --zero nothing is shared out");
+  if (options.dp > 1 && (options.zeroGroup < 2 || options.dp % options.zeroGroup != 0))
+    return fail("--zero-group is " + llvm::Twine(options.zeroGroup) + ", which does not cut --dp=" +
+                llvm::Twine(options.dp) + " into groups of at least 2; the nearest legal value is " +
+                llvm::Twine(nearestGroup(options.dp, options.zeroGroup)));
+  if (options.zeroGroup > options.dp || options.zeroGroup < 0)
+    return fail("--zero-group is " + llvm::Twine(options.zeroGroup) + ", but --dp is " + llvm::Twine(options.dp));
+  return success();
+}
+
 static LogicalResult checkRequest(const CompileRequest &request, StringRef output) {
   const CompileOptions &options = request.options;
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"tp", options.tp},
@@ -87,10 +118,8 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
     return fail("--recompute is '" + options.recompute + "', expected none, selective or full");
   if (options.prefetch < 1 || options.prefetch > 1024)
     return fail("--prefetch is " + llvm::Twine(options.prefetch) + ", expected 1 to 1024");
-  if (options.zero < 0 || options.zero > 3)
-    return fail("--zero is " + llvm::Twine(options.zero) + ", expected 0 to 3");
-  if (options.zeroBucketMib < 0 || options.zeroBucketMib > (1 << 20))
-    return fail("--zero-bucket-mib is " + llvm::Twine(options.zeroBucketMib) + ", expected 0 to 1048576");
+  if (failed(checkZero(options)))
+    return failure();
   if (options.reduction != "fast" && options.reduction != "canonical")
     return fail("--reduction is '" + options.reduction + "', expected fast or canonical");
   for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", request.memoryReport},

@@ -33,6 +33,13 @@ struct Flags {
                                  cl::desc("MiB of gradients up to which consecutive layers share a collective; 0: one "
                                           "layer, as --zero=3 always (default 25)"),
                                  cl::value_desc("MiB"), cl::init(25), cl::cat(category)};
+  cl::opt<int64_t> zeroGroup{
+      "zero-group",
+      cl::desc("dp ranks that share out what --zero says; groups of so many hold the same (default: all of them)"),
+      cl::value_desc("ranks"), cl::init(0), cl::cat(category)};
+  cl::opt<int64_t> zeroPrefetch{"zero-prefetch",
+                                cl::desc("Layers ahead of use that --zero=3 gathers parameters (default 0)"),
+                                cl::value_desc("layers"), cl::init(0), cl::cat(category)};
   cl::opt<int64_t> microBatches{"micro-batches", cl::desc("Micro-batches of a step, for each dp rank (default 1)"),
                                 cl::value_desc("count"), cl::init(1), cl::cat(category)};
   cl::opt<int64_t> microBatchSamples{"micro-batch-samples",
@@ -134,11 +141,12 @@ template <typename T> void append(std::string &text, const cl::opt<T> &flag) {
 std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
-  appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->microBatches,
-            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->overlap,
-            flags->prefetch, flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2,
-            flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
-            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
+  appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->zeroGroup,
+            flags->zeroPrefetch, flags->microBatches, flags->microBatchSamples, flags->globalBatch, flags->dtype,
+            flags->recompute, flags->overlap, flags->prefetch, flags->reduction, flags->reductionChunks,
+            flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay, flags->lossScale,
+            flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff, flags->lossScaleGrowthInterval,
+            flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -180,6 +188,8 @@ CompileRequest tgpt::readCompileFlags() {
   options.sequenceParallel = flags->sp;
   options.zero = flags->zero;
   options.zeroBucketMib = flags->zeroBucketMib;
+  options.zeroGroup = flags->zeroGroup;
+  options.zeroPrefetch = flags->zeroPrefetch;
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
   options.globalBatch = flags->globalBatch;

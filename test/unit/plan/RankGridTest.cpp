@@ -60,3 +60,17 @@ TEST(RankGrid, AxisThatTheMeshLacksHasSizeOne) {
   EXPECT_EQ(grid.coordinate(0, "tp"), 0);
   EXPECT_EQ(grid.sameButStage(0, 0), 0);
 }
+
+// Samples are dealt out over both data axes, the replicas outermost.
+TEST(RankGrid, DataParallelRanksAreThoseOfAllReplicas) {
+  plan::Mesh mesh;
+  for (auto [name, size] : {std::pair("dp_replica", 3), std::pair("dp", 2), std::pair("pp", 1), std::pair("tp", 2)}) {
+    plan::MeshAxis &axis = *mesh.add_axes();
+    axis.set_name(name);
+    axis.set_size(size);
+  }
+  RankGrid grid(mesh);
+  EXPECT_EQ(grid.dataParallelRanks(), 6);
+  for (int64_t rank = 0; rank < 12; ++rank)
+    EXPECT_EQ(grid.dataParallelIndex(rank), rank / 2);
+}
