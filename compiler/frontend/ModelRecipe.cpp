@@ -35,8 +35,8 @@ static std::vector<std::string> neededKeys(ModelFamily family) {
 }
 
 static std::vector<std::string> optionalKeys(ModelFamily family) {
-  return family == ModelFamily::Llama ? std::vector<std::string>{"dropout", "qk_norm"}
-                                      : std::vector<std::string>{"dropout"};
+  return family == ModelFamily::Llama ? std::vector<std::string>{"dropout", "attention_dropout", "qk_norm"}
+                                      : std::vector<std::string>{"dropout", "attention_dropout"};
 }
 
 // The value in [1, most] nearest to `wanted` for which `legal` holds; the smaller of two. 1 must be legal.
@@ -106,6 +106,8 @@ ModelRecipe tgpt::parseModelRecipe(const std::string &text, const std::string &f
     recipe.ropeTheta = fields.positive("rope_theta", 1e12);
   if (fields.has("dropout"))
     recipe.dropout = fields.share("dropout");
+  if (fields.has("attention_dropout"))
+    recipe.attentionDropout = fields.share("attention_dropout");
   if (fields.has("qk_norm"))
     recipe.qkNorm = fields.boolean("qk_norm");
   checkHeads(fields, recipe);

@@ -42,8 +42,9 @@ struct ModelRecipe {
   double ropeTheta = 0; // LLaMA family only
   bool tiedEmbeddings = false;
   double initStddev = 0;
-  double dropout = 0;  // optional: after the embedding, attention and MLP
-  bool qkNorm = false; // optional, LLaMA family only
+  double dropout = 0;          // optional: after the embedding, attention and MLP
+  double attentionDropout = 0; // optional: of the attention probabilities
+  bool qkNorm = false;         // optional, LLaMA family only
 
   int64_t headDim() const { return width / heads; }
   int64_t kvWidth() const { return kvHeads * headDim(); }

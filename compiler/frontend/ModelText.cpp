@@ -89,7 +89,8 @@ private:
   std::string writeDropout(const std::string &result, const std::string &input, const std::string &stream);
   std::string writeRead(const std::string &parameter);
 
-  bool hasDropout() const { return recipe.dropout > 0; }
+  /// Whether some op drops elements, and so asks for samples and step.
+  bool hasDropout() const { return recipe.dropout > 0 || recipe.attentionDropout > 0; }
   std::ostream &line() { return out << indent; }
   void comment(const std::string &text) { line() << "// " << text << "\n"; }
   std::string typeOf(const std::string &parameter) const;
@@ -121,7 +122,9 @@ void ModelWriter::writeHeader() {
       << (recipe.tiedEmbeddings ? "tied" : "untied") << "), sequences of " << recipe.sequenceLength << " tokens\n"
       << "//   " << (llama ? "RMSNorm, rotary positions, no biases" : "LayerNorm, learned positions, biases")
       << (recipe.qkNorm ? ", normalised queries and keys" : "") << "\n";
-  if (hasDropout())
+  if (recipe.attentionDropout > 0)
+    out << "//   dropout of " << floatLiteral(recipe.attentionDropout) << " of the attention probabilities\n";
+  if (recipe.dropout > 0)
     out << "//   dropout of " << floatLiteral(recipe.dropout) << " after the embedding, attention and MLP\n";
   out << "//\n"
       << "// The model of one device: the batch is open (?) and the block is written once.\n"
@@ -213,7 +216,7 @@ void ModelWriter::writeHeadNorm(const std::string &result, const std::string &in
 }
 
 std::string ModelWriter::writeDropout(const std::string &result, const std::string &input, const std::string &stream) {
-  if (!hasDropout())
+  if (recipe.dropout == 0)
     return input;
   line() << result << " = tgpt.dropout " << input << ", %samples, %step {probability = " << floatLiteral(recipe.dropout)
          << " : f64, stream = \"" << stream << "\"} : (!hidden, !samples, tensor<i32>) -> !hidden\n";
@@ -248,10 +251,15 @@ void ModelWriter::writeAttention() {
     writeRope("%q_turned", recipe.qkNorm ? "%q_normed" : "%q", "!query");
     writeRope("%k_turned", recipe.qkNorm ? "%k_normed" : "%k", "!kv");
   }
-  line() << "%heads, %lse = tgpt.attention " << (llama ? "%q_turned, %k_turned" : "%q, %k")
-         << ", %v {head_dim = " << recipe.headDim()
-         << " : i64, scale = " << floatLiteral(1 / std::sqrt(double(recipe.headDim())))
-         << " : f64} : (!query, !kv, !kv) -> (!query, !scores)\n";
+  line() << "%heads, %lse = tgpt.attention " << (llama ? "%q_turned, %k_turned" : "%q, %k") << ", %v"
+         << (recipe.attentionDropout > 0 ? ", %samples, %step" : "") << " {head_dim = " << recipe.headDim()
+         << " : i64, scale = " << floatLiteral(1 / std::sqrt(double(recipe.headDim()))) << " : f64";
+  if (recipe.attentionDropout > 0)
+    out << ", dropout = " << floatLiteral(recipe.attentionDropout)
+        << " : f64, stream = \"layers.*.attn.probabilities\"} : (!query, !kv, !kv, !samples, tensor<i32>)";
+  else
+    out << "} : (!query, !kv, !kv)";
+  out << " -> (!query, !scores)\n";
   writeLinear("%attn_out", "!hidden", "%heads", "!query", "layers.*.attn.o");
   std::string kept = writeDropout("%attn_kept", "%attn_out", "layers.*.attn.dropout");
   line() << "%middle = tgpt.add %residual, " << kept << " : (!hidden, !hidden) -> !hidden\n\n";

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Five questions that passes ask of an op, so that no pass needs to know ops:
-// how is it differentiated, how may it be sharded, what does it cost, which kernel
-// runs it, and in which order does it add.
+// The questions that passes ask of an op, so that no pass needs to know ops: how is
+// it differentiated, how may it be sharded, what does it cost, which kernel runs it,
+// in which order does it add, and which random numbers does it draw.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_TD
@@ -136,6 +136,22 @@ def ChunkedSumOpInterface : OpInterface<"ChunkedSumOpInterface"> {
       their sum over ranks is one reduction; null where there is none.
     }], "::mlir::Operation *", "joinSum",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Operation *":$other), "", [{ return nullptr; }]>,
+  ];
+}
+
+def RandomStreamOpInterface : OpInterface<"RandomStreamOpInterface"> {
+  let description = [{
+    An op that draws random numbers. Which ones follows from a seed, chosen for a whole
+    run, and the name of the op's stream, in which a layer's op has the layer's number.
+  }];
+  let cppNamespace = "::tgpt";
+  let methods = [
+    InterfaceMethod<"The name of the stream; empty where the op draws nothing.",
+      "::llvm::StringRef", "getStreamName", (ins)>,
+    InterfaceMethod<"Renames the stream of an op that has one.",
+      "void", "setStreamName", (ins "::llvm::StringRef":$name)>,
+    InterfaceMethod<"Sets the seed.",
+      "void", "setStreamSeed", (ins "int64_t":$seed)>,
   ];
 }
 

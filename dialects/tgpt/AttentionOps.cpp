@@ -16,6 +16,7 @@
 #include "dialects/tgpt/Backward.h"
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
+#include "dialects/tgpt/RandomStream.h"
 #include "dialects/tgpt/Tgpt.h"
 #include <cmath>
 
@@ -89,6 +90,31 @@ struct AttentionShapes {
 };
 } // namespace
 
+/// Of the attributes, those the kernel takes.
+template <typename AttentionLike> static NamedAttrList attentionAttributes(AttentionLike op) {
+  NamedAttrList attributes = scalarAttributes(op);
+  for (StringRef name : {"dropout", "stream", "seed"})
+    attributes.erase(name);
+  if (!op.getDropout().isZero()) {
+    Builder builder(op.getContext());
+    attributes.append("dropout", op.getDropoutAttr());
+    attributes.append("key", builder.getI64IntegerAttr(streamKey(op.getSeed(), op.getStream().value_or(""))));
+  }
+  return attributes;
+}
+
+/// Heads are numbered in the whole tensor; `query` is the operand's number.
+template <typename AttentionLike> static SmallVector<ShardOffset> headOffset(AttentionLike op, unsigned query) {
+  if (op.getDropout().isZero())
+    return {};
+  return {{"width_offset", query, 2}};
+}
+
+/// Groups of the mask's operands in a rule that begins with the batch.
+static std::string maskFactors(ValueRange maskInputs) {
+  return maskInputs.empty() ? "" : ",a,";
+}
+
 template <typename AttentionLike> static AttentionShapes shapesOf(AttentionLike op) {
   return {NamedTensor("query", op.getQuery()),
           NamedTensor("key", op.getKey()),
@@ -148,18 +174,64 @@ static ShardingRule headsRule(StringRef einsum, const AttentionShapes &shapes) {
       .sized('G', queryWidth / keyWidth, "query head");
 }
 
+// The generator's counters have 22 bits for a position and 12 for a head.
+static bool fitsCounters(Operation *op, const AttentionShapes &shapes) {
+  int64_t sequence = shapes.query.type.getDimSize(1), width = shapes.query.type.getDimSize(2);
+  int64_t heads = ShapedType::isDynamic(width) ? 0 : width / shapes.headDim;
+  Constraint c9(op, "C9");
+  return c9.holds(sequence <= (1 << 22), "dropout of " + Twine(sequence) + " positions, expected at most 4194304") &&
+         c9.holds(heads <= (1 << 12), "dropout of " + Twine(heads) + " heads, expected at most 4096");
+}
+
+template <typename AttentionLike> static LogicalResult verifyDropout(AttentionLike op, const AttentionShapes &shapes) {
+  Constraint c7(op, "C7");
+  if (!c7.isShare("dropout", op.getDropout()))
+    return failure();
+  bool drops = !op.getDropout().isZero();
+  size_t inputs = op.getMaskInputs().size(), expected = drops ? 2 : 0;
+  if (!c7.holds(inputs == expected, "there are " + Twine(inputs) + " mask_inputs, expected " + Twine(expected)))
+    return failure();
+  if (!drops)
+    return success(Constraint(op, "C8").holds(!op.getStream(), "there is a stream without dropout"));
+  NamedTensor samples("samples", op.getMaskInputs()[0]), step("step", op.getMaskInputs()[1]);
+  return success(c7.hasRank(samples, 1) && c7.sameDim(samples, 0, shapes.query, 0) && c7.hasRank(step, 0) &&
+                 isLegalStream(op, "C8", op.getStream().value_or("")) && fitsCounters(op, shapes));
+}
+
 LogicalResult AttentionOp::verify() {
-  return verifyAttention(*this, shapesOf(*this), getScale());
+  AttentionShapes shapes = shapesOf(*this);
+  return success(succeeded(verifyAttention(*this, shapes, getScale())) && succeeded(verifyDropout(*this, shapes)));
 }
 
 ShardingRule AttentionOp::getShardingRule() {
-  return headsRule("ab(HGD),ab(HD),ab(HD)->ab(HGD),a(HG)b", shapesOf(*this));
+  return headsRule("ab(HGD),ab(HD),ab(HD)" + maskFactors(getMaskInputs()) + "->ab(HGD),a(HG)b", shapesOf(*this));
 }
 
-// A pair: q k (2c), scale, maximum, difference, exponential, sum, p v (2c). An
-// output element: the division by the sum.
+// A pair: q k (2c), scale, maximum, difference, exponential, sum, p v (2c), and with
+// dropout a comparison and a product. An output element: the division by the sum.
 int64_t AttentionOp::getFlops() {
-  return shapesOf(*this).pairs() * (4 * int64_t(getHeadDim()) + 5) + elementsOf(getOutput());
+  int64_t drop = getDropout().isZero() ? 0 : 2;
+  return shapesOf(*this).pairs() * (4 * int64_t(getHeadDim()) + 5 + drop) + elementsOf(getOutput());
+}
+
+NamedAttrList AttentionOp::getKernelAttributes() {
+  return attentionAttributes(*this);
+}
+
+SmallVector<ShardOffset> AttentionOp::getShardOffsets() {
+  return headOffset(*this, 0);
+}
+
+StringRef AttentionOp::getStreamName() {
+  return getStream().value_or("");
+}
+
+void AttentionOp::setStreamName(StringRef name) {
+  setStream(name);
+}
+
+void AttentionOp::setStreamSeed(int64_t seed) {
+  setSeed(seed);
 }
 
 // A head is on one rank; its products must not depend on how many others are.
@@ -178,7 +250,8 @@ LogicalResult AttentionOp::buildBackward(OpBuilder &builder, Gradients &gradient
     return success();
   auto grad = AttentionGradOp::create(builder, getLoc(), getQuery().getType(), getKey().getType(), getValue().getType(),
                                       gradients.of(getOutput()), getQuery(), getKey(), getValue(), getOutput(),
-                                      getLse(), getHeadDimAttr(), getScaleAttr(), getCausalAttr());
+                                      getLse(), getMaskInputs(), getHeadDimAttr(), getScaleAttr(), getCausalAttr(),
+                                      getDropoutAttr(), getStreamAttr(), getSeedAttr());
   addGradient(builder, gradients, getQuery(), grad.getQueryGrad());
   addGradient(builder, gradients, getKey(), grad.getKeyGrad());
   addGradient(builder, gradients, getValue(), grad.getValueGrad());
@@ -186,7 +259,9 @@ LogicalResult AttentionOp::buildBackward(OpBuilder &builder, Gradients &gradient
 }
 
 SmallVector<Value> AttentionOp::getSavedForBackward() {
-  return {getQuery(), getKey(), getValue(), getOutput(), getLse()};
+  SmallVector<Value> saved = {getQuery(), getKey(), getValue(), getOutput(), getLse()};
+  llvm::append_range(saved, getMaskInputs());
+  return saved;
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,7 +270,7 @@ SmallVector<Value> AttentionOp::getSavedForBackward() {
 
 LogicalResult AttentionGradOp::verify() {
   AttentionShapes shapes = shapesOf(*this);
-  if (failed(verifyAttention(*this, shapes, getScale())))
+  if (failed(verifyAttention(*this, shapes, getScale())) || failed(verifyDropout(*this, shapes)))
     return failure();
   NamedTensor outputGrad("output_grad", getOutputGrad()), queryGrad("query_grad", getQueryGrad());
   NamedTensor keyGrad("key_grad", getKeyGrad()), valueGrad("value_grad", getValueGrad());
@@ -207,11 +282,23 @@ LogicalResult AttentionGradOp::verify() {
 }
 
 ShardingRule AttentionGradOp::getShardingRule() {
-  return headsRule("ab(HGD),ab(HGD),ab(HD),ab(HD),ab(HGD),a(HG)b->ab(HGD),ab(HD),ab(HD)", shapesOf(*this));
+  return headsRule("ab(HGD),ab(HGD),ab(HD),ab(HD),ab(HGD),a(HG)b" + maskFactors(getMaskInputs()) +
+                       "->ab(HGD),ab(HD),ab(HD)",
+                   shapesOf(*this));
 }
 
 // A pair: q k, do v, dq, dk, dv (10c); scale, difference, exponential of the
-// recomputed probability and three for its gradient. An element: do o (2).
+// recomputed probability and three for its gradient; with dropout a comparison and two
+// products. An element: do o (2).
 int64_t AttentionGradOp::getFlops() {
-  return shapesOf(*this).pairs() * (10 * int64_t(getHeadDim()) + 6) + 2 * elementsOf(getOutput());
+  int64_t drop = getDropout().isZero() ? 0 : 3;
+  return shapesOf(*this).pairs() * (10 * int64_t(getHeadDim()) + 6 + drop) + 2 * elementsOf(getOutput());
+}
+
+NamedAttrList AttentionGradOp::getKernelAttributes() {
+  return attentionAttributes(*this);
+}
+
+SmallVector<ShardOffset> AttentionGradOp::getShardOffsets() {
+  return headOffset(*this, 1);
 }

@@ -230,11 +230,13 @@ def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [ChunkedSum<["sumB
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad, Tgpt_AccTensor:$bias_grad);
 }
 
-def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T]> {
+def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"]> {
   let summary = "gradients of query, key and value, recomputing the probabilities from the log-sum-exp";
   let description = [{
     `p = exp(scale q k^T - lse)`, `dv = p^T do`, `ds = p (do v^T - rowsum(do o)) scale`,
-    `dq = ds k`, `dk = ds^T q`; a KV head sums over the query heads that read it.
+    `dq = ds k`, `dk = ds^T q`; a KV head sums over the query heads that read it. With
+    dropout the mask m of the forward is drawn again: `dv = (p m)^T do`,
+    `ds = p (m (do v^T) - rowsum(do o)) scale`.
     Rule `ab(HGD),ab(HGD),ab(HD),ab(HD),ab(HGD),a(HG)b->ab(HGD),ab(HD),ab(HD)`, factors
     as in attention: dk and dv lack G, so ranks that share out the query heads of a KV
     head hold addends of them.
@@ -247,12 +249,15 @@ def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T]> {
     ```
 
     Constraints:
-    - C1 to C6: as in attention.
+    - C1 to C9: as in attention.
     - C4, also: each gradient has the shape of what it is the gradient of.
     - C5, also: each gradient has the query's element type.
   }];
   let arguments = (ins Tgpt_Tensor:$output_grad, Tgpt_Tensor:$query, Tgpt_Tensor:$key, Tgpt_Tensor:$value, Tgpt_Tensor:$output,
-                       Tgpt_AccTensor:$lse, I64Attr:$head_dim, F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal);
+                       Tgpt_AccTensor:$lse, Variadic<RankedTensorOf<[I32]>>:$mask_inputs, I64Attr:$head_dim,
+                       F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout, OptionalAttr<StrAttr>:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$seed);
   let results = (outs Tgpt_Tensor:$query_grad, Tgpt_Tensor:$key_grad, Tgpt_Tensor:$value_grad);
 }
 

@@ -16,19 +16,24 @@
 #include "dialects/tgpt/Backward.h"
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
+#include "dialects/tgpt/RandomStream.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace tgpt;
 
-// Layers must not share a stream: their masks would be equal.
-static bool hasLegalStream(DropoutOp op) {
-  Constraint c5(op, "C5");
-  size_t stars = op.getStream().count('*'), expected = op->getParentOfType<RepeatOp>() ? 1 : 0;
-  return c5.holds(!op.getStream().empty(), "stream is empty") &&
-         c5.holds(stars == expected, "stream \"" + op.getStream() + "\" has " + Twine(stars) + " '*', expected " +
-                                         (expected ? "one inside a tgpt.repeat" : "none outside of a tgpt.repeat"));
+bool tgpt::isLegalStream(Operation *op, StringRef label, StringRef stream) {
+  Constraint constraint(op, label);
+  size_t stars = stream.count('*'), expected = op->getParentOfType<RepeatOp>() ? 1 : 0;
+  return constraint.holds(!stream.empty(), "stream is empty") &&
+         constraint.holds(stars == expected,
+                          "stream \"" + stream + "\" has " + Twine(stars) + " '*', expected " +
+                              (expected ? "one inside a tgpt.repeat" : "none outside of a tgpt.repeat"));
+}
+
+int64_t tgpt::streamKey(int64_t seed, StringRef stream) {
+  return int64_t(uint64_t(seed) ^ llvm::xxh3_64bits(stream));
 }
 
 LogicalResult DropoutOp::verify() {
@@ -36,7 +41,8 @@ LogicalResult DropoutOp::verify() {
   Constraint c2(*this, "C2");
   return success(Constraint(*this, "C1").hasRank(input, 3) && c2.sameDim(samples, 0, input, 0) &&
                  c2.sameShape(output, input) && Constraint(*this, "C3").sameElementType(output, input) &&
-                 Constraint(*this, "C4").isShare("probability", getProbability()) && hasLegalStream(*this));
+                 Constraint(*this, "C4").isShare("probability", getProbability()) &&
+                 isLegalStream(*this, "C5", getStream()));
 }
 
 ShardingRule DropoutOp::getShardingRule() {
@@ -50,11 +56,22 @@ int64_t DropoutOp::getFlops() {
 
 NamedAttrList DropoutOp::getKernelAttributes() {
   Builder builder(getContext());
-  uint64_t key = uint64_t(getSeed()) ^ llvm::xxh3_64bits(getStream());
   NamedAttrList attributes;
   attributes.append("probability", getProbabilityAttr());
-  attributes.append("key", builder.getI64IntegerAttr(int64_t(key)));
+  attributes.append("key", builder.getI64IntegerAttr(streamKey(getSeed(), getStream())));
   return attributes;
+}
+
+StringRef DropoutOp::getStreamName() {
+  return getStream();
+}
+
+void DropoutOp::setStreamName(StringRef name) {
+  setStream(name);
+}
+
+void DropoutOp::setStreamSeed(int64_t seed) {
+  setSeed(seed);
 }
 
 SmallVector<ShardOffset> DropoutOp::getShardOffsets() {

@@ -170,7 +170,8 @@ def Tgpt_RopeOp : Tgpt_ForwardFormat<"rope"> {
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention", [ChunkedSum<>.T]> {
+def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention", [ChunkedSum<>.T, DeclareOpInterfaceMethods<RandomStreamOpInterface>],
+                                          ["getKernelAttributes", "getShardOffsets"]> {
   let summary = "softmax(scale q k^T + mask) v for each head";
   let description = [{
     Query head i reads KV head `i / (h/g)` (grouped-query attention, arXiv 2305.13245). Also gives
@@ -180,11 +181,21 @@ def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention", [ChunkedSum<>.T]> {
     v are sharded together, the query heads of a KV head by further axes over which k
     and v are replicated. The sequence b and D are blocked.
 
+    With `dropout` a probability is zeroed with that probability, else divided by
+    `1 - dropout`; the log-sum-exp is that of all. Which ones is a function of `seed`,
+    `stream` and step, and of the probability's sample, head, row and column in the whole
+    tensor, as in `dropout`. The rule
+    has the groups `,a,` more then.
+
     Lifespan: from tgpt-import to plan-lower; its backward is `attention_grad`.
 
     ```mlir
     // args: %q: tensor<2x8x64xf32>, %k: tensor<2x8x32xf32>, %v: tensor<2x8x32xf32>
     %o, %lse = tgpt.attention %q, %k, %v {head_dim = 16 : i64, scale = 0.25 : f64} : (tensor<2x8x64xf32>, tensor<2x8x32xf32>, tensor<2x8x32xf32>) -> (tensor<2x8x64xf32>, tensor<2x4x8xf32>)
+    ```
+    ```mlir
+    // args: %q: tensor<2x8x64xf32>, %k: tensor<2x8x32xf32>, %v: tensor<2x8x32xf32>, %samples: tensor<2xi32>, %step: tensor<i32>
+    %o, %lse = tgpt.attention %q, %k, %v, %samples, %step {head_dim = 16 : i64, scale = 0.25 : f64, dropout = 0.1 : f64, stream = "attn.probabilities"} : (tensor<2x8x64xf32>, tensor<2x8x32xf32>, tensor<2x8x32xf32>, tensor<2xi32>, tensor<i32>) -> (tensor<2x8x64xf32>, tensor<2x4x8xf32>)
     ```
 
     Constraints:
@@ -195,9 +206,16 @@ def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention", [ChunkedSum<>.T]> {
       lse is [batch, query heads, sequence].
     - C5: key, value and result have the query's element type T, lse has A(T).
     - C6: `scale` is finite.
+    - C7: `dropout` is at least 0 and below 1. Where it is not 0, `mask_inputs` are the sample
+      numbers [batch] and the step, a scalar; else there are none.
+    - C8: where `dropout` is not 0, `stream` is not empty and has one `*` inside a `tgpt.repeat`,
+      none elsewhere; else there is no stream.
+    - C9: with dropout there are at most 4194304 positions and 4096 heads.
   }];
-  let arguments = (ins Tgpt_Tensor:$query, Tgpt_Tensor:$key, Tgpt_Tensor:$value, I64Attr:$head_dim, F64Attr:$scale,
-                       DefaultValuedAttr<BoolAttr, "true">:$causal);
+  let arguments = (ins Tgpt_Tensor:$query, Tgpt_Tensor:$key, Tgpt_Tensor:$value,
+                       Variadic<RankedTensorOf<[I32]>>:$mask_inputs, I64Attr:$head_dim, F64Attr:$scale,
+                       DefaultValuedAttr<BoolAttr, "true">:$causal, DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+                       OptionalAttr<StrAttr>:$stream, DefaultValuedAttr<I64Attr, "0">:$seed);
   let results = (outs Tgpt_Tensor:$output, Tgpt_AccTensor:$lse);
   let extraClassDeclaration = [{
     /// The core of attention is what is recomputed first (arXiv 2205.05198).
@@ -269,7 +287,7 @@ def Tgpt_AddOp : Tgpt_ForwardFormat<"add", [], ["getInPlaceOperand"]> {
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_DropoutOp : Tgpt_ForwardFormat<"dropout", [], ["getKernelAttributes", "getShardOffsets", "getInPlaceOperand"]> {
+def Tgpt_DropoutOp : Tgpt_ForwardFormat<"dropout", [DeclareOpInterfaceMethods<RandomStreamOpInterface>], ["getKernelAttributes", "getShardOffsets", "getInPlaceOperand"]> {
   let summary = "zero a random part of the elements, scale the others up";
   let description = [{
     Keeps an element with probability `1 - probability` and divides it by that (inverted

@@ -38,8 +38,10 @@ struct SetRegularizationPass : tgpt::impl::SetRegularizationBase<SetRegularizati
     if (!check(isShare, "label-smoothing", labelSmoothing, "a value in [0, 1)") ||
         !check(zLoss >= 0 && std::isfinite(zLoss), "z-loss", zLoss, "a finite value of at least 0"))
       return signalPassFailure();
-    getOperation().walk([&](DropoutOp dropout) {
-      dropout.setSeed(static_cast<int64_t>(static_cast<uint64_t>(seed)));
+    getOperation().walk([&](RandomStreamOpInterface random) {
+      if (random.getStreamName().empty())
+        return;
+      random.setStreamSeed(static_cast<int64_t>(static_cast<uint64_t>(seed)));
       ++numSeeded;
     });
     getOperation().walk([&](CrossEntropyOp loss) { set(loss); });

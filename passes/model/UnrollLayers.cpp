@@ -91,8 +91,8 @@ void unroll(RepeatOp repeat) {
       setLayer(clone, layer);
       if (auto read = dyn_cast<ReadOp>(clone); read && read.getSymbol().contains('*'))
         read.setSymbol(nameOfLayer(read.getSymbol(), layer));
-      if (auto dropout = dyn_cast<DropoutOp>(clone))
-        dropout.setStream(nameOfLayer(dropout.getStream(), layer));
+      if (auto random = dyn_cast<RandomStreamOpInterface>(clone); random && !random.getStreamName().empty())
+        random.setStreamName(nameOfLayer(random.getStreamName(), layer));
     }
     SmallVector<Value> next;
     for (Value yielded : body.getTerminator()->getOperands())

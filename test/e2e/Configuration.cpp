@@ -25,9 +25,10 @@ std::string Configuration::text() const {
   std::string text = model.family == ModelFamily::Llama ? "llama" : "gpt2";
   text += number(" vocabulary ", model.vocabulary) + number(" width ", model.width) + number(" layers ", model.layers) +
           number(" heads ", model.heads) + number("/", model.kvHeads) + number(" ffn ", model.ffn) +
-          number(" sequence ", model.sequenceLength) + (model.tiedEmbeddings ? " tied" : " untied") + ", ignored " +
-          textOf(ignored) + ":" + number(" --tp=", options.tp) + (options.sequenceParallel ? " --sp" : "") +
-          number(" --dp=", options.dp) + number(" --pp=", options.pp);
+          number(" sequence ", model.sequenceLength) + (model.dropout > 0 ? " dropout" : "") +
+          (model.attentionDropout > 0 ? " attention dropout" : "") + (model.tiedEmbeddings ? " tied" : " untied") +
+          ", ignored " + textOf(ignored) + ":" + number(" --tp=", options.tp) +
+          (options.sequenceParallel ? " --sp" : "") + number(" --dp=", options.dp) + number(" --pp=", options.pp);
   for (size_t i = 0; i < options.stages.size(); ++i)
     text += number(i == 0 ? " --stages=" : ",", options.stages[i]);
   if (options.lossScaling.mode == LossScaling::Mode::Fixed)
@@ -68,6 +69,8 @@ Configuration ConfigurationDraw::model() {
   model.normEpsilon = 1e-5;
   model.ropeTheta = 100;
   model.tiedEmbeddings = coin();
+  model.dropout = oneOf({0.0, 0.0, 0.0, 0.2});
+  model.attentionDropout = oneOf({0.0, 0.0, 0.0, 0.3});
   model.initStddev = 0.2; // far from the uniform guess, so that every gradient is of a size
 
   CompileOptions &options = drawn.options;

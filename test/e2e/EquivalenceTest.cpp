@@ -150,7 +150,9 @@ std::vector<Grid> wideGrids() {
 const Model plain[] = {{"nano", "nano"}, {"nano_gpt2", "nano-gpt2"}};
 // Masks must not depend on how samples, positions and layers are dealt out.
 const Model withDropout[] = {{"nano_dropout", "nano", "--dropout=0.1"},
-                             {"nano_gpt2_dropout", "nano-gpt2", "--dropout=0.3"}};
+                             {"nano_gpt2_dropout", "nano-gpt2", "--dropout=0.3"},
+                             {"nano_attention_dropout", "nano", "--attention-dropout=0.2"},
+                             {"nano_gpt2_all_dropout", "nano-gpt2", "--attention-dropout=0.4 --dropout=0.1"}};
 
 // The mean logit and the whole vocabulary must be those of all ranks.
 const Model withLossTerms[] = {{"nano_loss_terms", "nano", "", "--label-smoothing=0.1 --z-loss=0.001"},
@@ -161,9 +163,10 @@ const Model withQkNorm[] = {
     {"nano_all", "nano", "--qk-norm=true --dropout=0.2", "--label-smoothing=0.1 --z-loss=0.001"}};
 
 // Ranks that share a KV head hold the same key and value weights, and add up their gradients.
-const Model withFewKvHeads[] = {{"nano_kv2", "nano", "--kv-heads=2"},
-                                {"nano_kv1", "nano", "--kv-heads=1"},
-                                {"nano_kv2_all", "nano", "--kv-heads=2 --qk-norm=true --dropout=0.2"}};
+const Model withFewKvHeads[] = {
+    {"nano_kv2", "nano", "--kv-heads=2"},
+    {"nano_kv1", "nano", "--kv-heads=1"},
+    {"nano_kv2_all", "nano", "--kv-heads=2 --qk-norm=true --dropout=0.2 --attention-dropout=0.3"}};
 
 class EquivalenceTest : public testing::TestWithParam<std::tuple<Model, Grid>> {
 protected:
@@ -241,5 +244,9 @@ TEST(Dropout, ChangesTheLoss) {
   double without = reference(plain[0]).front().loss, with = reference(withDropout[0]).front().loss;
   EXPECT_GT(std::abs(without - with), 1e-6);
   EXPECT_EQ(loss("--dropout=0.1", ""), with);
-  EXPECT_EQ(loss("--dropout=0", ""), without);
+  EXPECT_EQ(loss("--dropout=0 --attention-dropout=0", ""), without);
+  double attention = reference(withDropout[2]).front().loss;
+  EXPECT_GT(std::abs(without - attention), 1e-6);
+  EXPECT_GT(std::abs(with - attention), 1e-6);
+  EXPECT_EQ(loss("--attention-dropout=0.2", ""), attention);
 }

@@ -113,6 +113,8 @@ private:
     add("canonical reduction", options.reduction == "canonical");
     add("overlap", options.overlap);
     add("overlap and zero=3", options.overlap && options.zero == 3 && options.dp > 1);
+    add("dropout", model.dropout > 0);
+    add("attention dropout", model.attentionDropout > 0);
     add("ignored labels", configuration.ignored != IgnoredLabels::None);
   }
 

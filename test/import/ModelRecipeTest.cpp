@@ -70,6 +70,10 @@ TEST(ModelRecipe, OptionalKeysHaveDefaults) {
   ModelRecipe recipe = parseModelRecipe(llama + "dropout: 0.25\nqk_norm: true\n", "r.yaml");
   EXPECT_EQ(recipe.dropout, 0.25);
   EXPECT_TRUE(recipe.qkNorm);
+  EXPECT_EQ(recipe.attentionDropout, 0);
+  EXPECT_EQ(parseModelRecipe(llama + "attention_dropout: 0.125\n", "r.yaml").attentionDropout, 0.125);
+  EXPECT_EQ(refusal(llama + "attention_dropout: 1\n"),
+            "r.yaml:14: attention_dropout is '1'; accepted: a number of at least 0 and below 1");
   for (std::string bad : {"1", "-0.1", "nan", "much"})
     EXPECT_EQ(refusal(llama + "dropout: " + bad + "\n"),
               "r.yaml:14: dropout is '" + bad + "'; accepted: a number of at least 0 and below 1");

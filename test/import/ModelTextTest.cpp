@@ -94,6 +94,24 @@ TEST_F(ModelTextTest, DropoutFollowsEmbeddingAttentionAndMlp) {
   }
 }
 
+TEST_F(ModelTextTest, AttentionDropoutIsPartOfAttention) {
+  for (const char *name : {"nano", "nano-gpt2"}) {
+    ModelRecipe recipe =
+        readModelRecipe(std::string(TGPT_RECIPES_DIR "/models/") + name + ".yaml", {{"attention_dropout", "0.25"}});
+    OwningOpRef<ModuleOp> model = parse(recipe);
+    ASSERT_TRUE(model);
+    int attentions = 0;
+    model->walk([&](Operation *op) { EXPECT_FALSE(isa<DropoutOp>(op)); });
+    model->walk([&](AttentionOp attention) {
+      EXPECT_EQ(attention.getDropout().convertToDouble(), 0.25);
+      EXPECT_EQ(attention.getStream(), "layers.*.attn.probabilities");
+      EXPECT_EQ(attention.getMaskInputs().size(), 2u);
+      ++attentions;
+    });
+    EXPECT_EQ(attentions, 1);
+  }
+}
+
 TEST_F(ModelTextTest, QkNormsComeBeforeRope) {
   ModelRecipe recipe = readModelRecipe(TGPT_RECIPES_DIR "/models/nano.yaml", {{"qk_norm", "true"}});
   OwningOpRef<ModuleOp> model = parse(recipe);

@@ -21,7 +21,8 @@ inline Configuration withSharedKvHeads(Configuration program) {
 
 /// Tiny models of both families on tp = 2, dp = 2, with and without sequence
 /// parallelism; in f64, so that an equivalent mutant is told from a wrong one. Sizes
-/// are even numbers that differ, so that no shape fits by chance. The last program has fewer KV heads than tp.
+/// are even numbers that differ, so that no shape fits by chance. Those with
+/// sequence parallelism scale their loss. The last program has fewer KV heads than tp.
 inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
   std::vector<Configuration> programs;
   for (ModelFamily family : {ModelFamily::Llama, ModelFamily::Gpt2})
@@ -38,6 +39,8 @@ inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
       program.options.dtype = "f64";
       program.options.maxGradNorm = 0.1; // always in effect: a wrong norm is a wrong weight
       program.options.epsilon = 1e-4;
+      program.options.lossScaling.mode = sp ? LossScaling::Mode::Dynamic : LossScaling::Mode::None;
+      program.options.lossScaling.initial = 8;
       programs.push_back(program);
     }
   programs.push_back(withSharedKvHeads(programs.front()));

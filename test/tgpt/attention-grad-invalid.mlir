@@ -63,3 +63,11 @@ func.func @attention_grad_c6_scale(%do: tensor<4x6x24xf32>, %q: tensor<4x6x24xf3
   %0, %1, %2 = tgpt.attention_grad %do, %q, %k, %v, %o, %lse {head_dim = 4 : i64, scale = 0x7FF8000000000000 : f64} : (tensor<4x6x24xf32>, tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4x6x24xf32>, tensor<4x6x6xf32>) -> (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>)
   return
 }
+
+// -----
+
+func.func @attention_grad_c7_mask_inputs(%do: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %lse: tensor<4x6x6xf32>) {
+  // expected-error @below {{C7: there are 0 mask_inputs, expected 2}}
+  %0, %1, %2 = tgpt.attention_grad %do, %do, %k, %k, %do, %lse {dropout = 0.25 : f64, head_dim = 4 : i64, scale = 0.5 : f64, stream = "attn"} : (tensor<4x6x24xf32>, tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4x6x24xf32>, tensor<4x6x6xf32>) -> (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>)
+  return
+}

@@ -32,3 +32,10 @@ func.func @heads_sharded_local(%do: tensor<2x6x8xf32, #dist.layout<[dp, -, tp], 
   %0, %1, %2 = tgpt.attention_grad %do, %q, %k, %v, %o, %lse {head_dim = 4 : i64, scale = 5.000000e-01 : f64} : (tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>, tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>, tensor<2x6x4xf32, #dist.layout<[dp, -, tp], of = [4, 6, 12]>>, tensor<2x6x4xf32, #dist.layout<[dp, -, tp], of = [4, 6, 12]>>, tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>, tensor<2x2x6xf32, #dist.layout<[dp, tp, -], of = [4, 6, 6]>>) -> (tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>, tensor<2x6x4xf32, #dist.layout<[dp, -, tp], of = [4, 6, 12]>>, tensor<2x6x4xf32, #dist.layout<[dp, -, tp], of = [4, 6, 12]>>)
   return
 }
+
+// CHECK-LABEL: @dropout
+// CHECK: tgpt.attention_grad %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} {dropout = 2.500000e-01 : f64, head_dim = 4 : i64, scale = 5.000000e-01 : f64, stream = "attn"} : (tensor<4x6x24xf32>, tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4x6x24xf32>, tensor<4x6x6xf32>, tensor<4xi32>, tensor<i32>) -> (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>)
+func.func @dropout(%do: tensor<4x6x24xf32>, %q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>, %o: tensor<4x6x24xf32>, %lse: tensor<4x6x6xf32>, %samples: tensor<4xi32>, %step: tensor<i32>) {
+  %0, %1, %2 = tgpt.attention_grad %do, %q, %k, %v, %o, %lse, %samples, %step {dropout = 2.500000e-01 : f64, head_dim = 4 : i64, scale = 5.000000e-01 : f64, stream = "attn"} : (tensor<4x6x24xf32>, tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4x6x24xf32>, tensor<4x6x6xf32>, tensor<4xi32>, tensor<i32>) -> (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>)
+  return
+}

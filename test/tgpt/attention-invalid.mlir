@@ -105,3 +105,83 @@ func.func @attention_sequence_sharded(%q: tensor<4x6x12xf32, #dist.layout<[dp, t
   %0, %1 = tgpt.attention %q, %k, %v {head_dim = 4 : i64, scale = 5.000000e-01 : f64} : (tensor<4x6x12xf32, #dist.layout<[dp, tp, -]>>, tensor<4x6x12xf32, #dist.layout<[dp, tp, -]>>, tensor<4x6x12xf32, #dist.layout<[dp, tp, -]>>) -> (tensor<4x6x12xf32, #dist.layout<[dp, tp, -]>>, tensor<4x3x6xf32, #dist.layout<[dp, -, tp]>>)
   return
 }
+
+// -----
+
+func.func @attention_c7_share(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>, %samples: tensor<4xi32>, %step: tensor<i32>) {
+  // expected-error @below {{C7: dropout is 1, expected a number of at least 0 and below 1}}
+  %0, %1 = tgpt.attention %q, %k, %v, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 1.0 : f64, stream = "a"} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4xi32>, tensor<i32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7_no_mask_inputs(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>) {
+  // expected-error @below {{C7: there are 0 mask_inputs, expected 2}}
+  %0, %1 = tgpt.attention %q, %k, %v {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.5 : f64, stream = "a"} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7_useless_mask_inputs(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>, %samples: tensor<4xi32>, %step: tensor<i32>) {
+  // expected-error @below {{C7: there are 2 mask_inputs, expected 0}}
+  %0, %1 = tgpt.attention %q, %k, %v, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4xi32>, tensor<i32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7_samples(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>, %samples: tensor<3xi32>, %step: tensor<i32>) {
+  // expected-error @below {{C7: samples dim 0 is 3 but query dim 0 is 4}}
+  %0, %1 = tgpt.attention %q, %k, %v, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.5 : f64, stream = "a"} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<3xi32>, tensor<i32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7_step(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>, %samples: tensor<4xi32>, %step: tensor<1xi32>) {
+  // expected-error @below {{C7: step has rank 1, expected 0}}
+  %0, %1 = tgpt.attention %q, %k, %v, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.5 : f64, stream = "a"} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4xi32>, tensor<1xi32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c8_no_stream(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>, %samples: tensor<4xi32>, %step: tensor<i32>) {
+  // expected-error @below {{C8: stream is empty}}
+  %0, %1 = tgpt.attention %q, %k, %v, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.5 : f64} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4xi32>, tensor<i32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c8_star(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>, %samples: tensor<4xi32>, %step: tensor<i32>) {
+  // expected-error @below {{C8: stream "layers.*.attn" has 1 '*', expected none outside of a tgpt.repeat}}
+  %0, %1 = tgpt.attention %q, %k, %v, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.5 : f64, stream = "layers.*.attn"} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>, tensor<4xi32>, tensor<i32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c8_useless_stream(%q: tensor<4x6x24xf32>, %k: tensor<4x6x12xf32>, %v: tensor<4x6x12xf32>) {
+  // expected-error @below {{C8: there is a stream without dropout}}
+  %0, %1 = tgpt.attention %q, %k, %v {head_dim = 4 : i64, scale = 0.5 : f64, stream = "a"} : (tensor<4x6x24xf32>, tensor<4x6x12xf32>, tensor<4x6x12xf32>) -> (tensor<4x6x24xf32>, tensor<4x6x6xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c9_positions(%q: tensor<1x4194305x4xf32>, %samples: tensor<1xi32>, %step: tensor<i32>) {
+  // expected-error @below {{C9: dropout of 4194305 positions, expected at most 4194304}}
+  %0, %1 = tgpt.attention %q, %q, %q, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.5 : f64, stream = "a"} : (tensor<1x4194305x4xf32>, tensor<1x4194305x4xf32>, tensor<1x4194305x4xf32>, tensor<1xi32>, tensor<i32>) -> (tensor<1x4194305x4xf32>, tensor<1x1x4194305xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c9_heads(%q: tensor<1x2x16388xf32>, %samples: tensor<1xi32>, %step: tensor<i32>) {
+  // expected-error @below {{C9: dropout of 4097 heads, expected at most 4096}}
+  %0, %1 = tgpt.attention %q, %q, %q, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.5 : f64, stream = "a"} : (tensor<1x2x16388xf32>, tensor<1x2x16388xf32>, tensor<1x2x16388xf32>, tensor<1xi32>, tensor<i32>) -> (tensor<1x2x16388xf32>, tensor<1x4097x2xf32>)
+  return
+}

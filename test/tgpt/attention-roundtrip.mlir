@@ -41,3 +41,11 @@ func.func @heads_sharded_local(%q: tensor<2x6x8xf32, #dist.layout<[dp, -, tp], o
   %0, %1 = tgpt.attention %q, %k, %v {head_dim = 4 : i64, scale = 5.000000e-01 : f64} : (tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>, tensor<2x6x4xf32, #dist.layout<[dp, -, tp], of = [4, 6, 12]>>, tensor<2x6x4xf32, #dist.layout<[dp, -, tp], of = [4, 6, 12]>>) -> (tensor<2x6x8xf32, #dist.layout<[dp, -, tp], of = [4, 6, 24]>>, tensor<2x2x6xf32, #dist.layout<[dp, tp, -], of = [4, 6, 6]>>)
   return
 }
+
+// Sample numbers are sharded with the batch; heads are numbered in the whole tensor.
+// CHECK-LABEL: @dropout
+// CHECK: tgpt.attention %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} {dropout = 2.500000e-01 : f64, head_dim = 4 : i64, scale = 5.000000e-01 : f64, seed = 7 : i64, stream = "attn"} : (tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6x12xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6x12xf32, #dist.layout<[dp, -, tp]>>, tensor<4xi32, #dist.layout<[dp]>>, tensor<i32, #dist.layout<[]>>) -> (tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6x6xf32, #dist.layout<[dp, tp, -]>>)
+func.func @dropout(%q: tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>, %k: tensor<4x6x12xf32, #dist.layout<[dp, -, tp]>>, %v: tensor<4x6x12xf32, #dist.layout<[dp, -, tp]>>, %samples: tensor<4xi32, #dist.layout<[dp]>>, %step: tensor<i32, #dist.layout<[]>>) {
+  %0, %1 = tgpt.attention %q, %k, %v, %samples, %step {dropout = 2.500000e-01 : f64, head_dim = 4 : i64, scale = 5.000000e-01 : f64, seed = 7 : i64, stream = "attn"} : (tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6x12xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6x12xf32, #dist.layout<[dp, -, tp]>>, tensor<4xi32, #dist.layout<[dp]>>, tensor<i32, #dist.layout<[]>>) -> (tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6x6xf32, #dist.layout<[dp, tp, -]>>)
+  return
+}

@@ -33,6 +33,9 @@ static cl::opt<std::string> kvHeads("kv-heads", cl::desc("Key and value heads, i
                                     cl::value_desc("heads"), cl::cat(category));
 static cl::opt<std::string> dropout("dropout", cl::desc("Dropout probability, instead of the recipe's"),
                                     cl::value_desc("share"), cl::cat(category));
+static cl::opt<std::string> attentionDropout("attention-dropout",
+                                             cl::desc("Dropout probability of attention, instead of the recipe's"),
+                                             cl::value_desc("share"), cl::cat(category));
 static cl::opt<std::string> qkNorm("qk-norm",
                                    cl::desc("Whether to normalise queries and keys, instead of the recipe's"),
                                    cl::value_desc("true|false"), cl::cat(category));
@@ -51,9 +54,9 @@ Compile the model with tgpt-opt. The keys of a recipe are explained in recipes/R
 
 static tgpt::RecipeOverrides overrides() {
   tgpt::RecipeOverrides values;
-  for (auto [key, option] :
-       {std::pair("sequence_length", &sequenceLength), std::pair("vocabulary", &vocabulary),
-        std::pair("kv_heads", &kvHeads), std::pair("dropout", &dropout), std::pair("qk_norm", &qkNorm)})
+  for (auto [key, option] : {std::pair("sequence_length", &sequenceLength), std::pair("vocabulary", &vocabulary),
+                             std::pair("kv_heads", &kvHeads), std::pair("dropout", &dropout),
+                             std::pair("attention_dropout", &attentionDropout), std::pair("qk_norm", &qkNorm)})
     if (option->getNumOccurrences())
       values[key] = *option;
   return values;

@@ -7,6 +7,8 @@
 #include "runtime/kernels/api/CallChecker.h"
 #include "runtime/kernels/api/ShapeChecks.h"
 
+#include <algorithm>
+
 using namespace tgpt::runtime;
 
 /// The operand is [b,s,heads*head_dim]; returns heads, or 0 after a failure.
@@ -50,17 +52,44 @@ static void checkHeads(CallChecker &c, Operand q, Operand k, Operand v, Operand 
   c.shape(lse, {c.dim(q, 0), heads, c.dim(q, 1)});
 }
 
+/// With dropout, inputs `first` and `first` + 1 are the sample numbers and the step.
+static void checkMaskInputs(CallChecker &c, const KernelCall &call, size_t first, Operand q) {
+  if (c.failed() || !c.has(input(first)))
+    return;
+  if (!c.has(input(first + 1)))
+    return c.fail("there are sample numbers, but no step");
+  c.indexType(input(first));
+  c.indexType(input(first + 1));
+  c.shape(input(first), {c.dim(q, 0)});
+  c.scalar(input(first + 1));
+  c.requireReal("dropout");
+  if (double p = call.attributes->real("dropout"); !c.failed() && !(p >= 0 && p < 1))
+    c.fail("attribute dropout is " + std::to_string(p) + ", expected at least 0 and below 1");
+  c.requireInteger("key", INT64_MIN);
+  // A counter has 20 bits for a quarter of the column and 12 for the head.
+  int64_t headDim = c.integer("head_dim"), mostHeads = 1 << 12, mostPositions = 1 << 22;
+  c.optionalInteger("width_offset", 0, mostHeads * std::max<int64_t>(headDim, 1));
+  if (c.failed())
+    return;
+  if (c.integer("width_offset") % headDim != 0)
+    c.fail("attribute width_offset is " + std::to_string(c.integer("width_offset")) + ", no multiple of head_dim " +
+           std::to_string(headDim));
+  if (c.dim(q, 1) > mostPositions || (c.integer("width_offset") + c.dim(q, 2)) / headDim > mostHeads)
+    c.fail(q, "dropout is of 4194304 positions and 4096 heads at most");
+}
+
 std::string tgpt::runtime::checkAttention(const KernelCall &call) {
-  CallChecker c(call, 3, 3, 2);
+  CallChecker c(call, 3, 5, 2);
   c.computeType({input(0), input(1), input(2), output(0)});
   c.accumulatorType({output(1)});
   checkHeads(c, input(0), input(1), input(2), output(1));
   c.sameShape(output(0), input(0));
+  checkMaskInputs(c, call, 3, input(0));
   return c.error();
 }
 
 std::string tgpt::runtime::checkAttentionGrad(const KernelCall &call) {
-  CallChecker c(call, 6, 6, 3);
+  CallChecker c(call, 6, 8, 3);
   c.computeType({input(1), input(0), input(2), input(3), input(4), output(0), output(1), output(2)});
   c.accumulatorType({input(5)});
   checkHeads(c, input(1), input(2), input(3), input(5));
@@ -69,5 +98,6 @@ std::string tgpt::runtime::checkAttentionGrad(const KernelCall &call) {
   c.sameShape(output(0), input(1));
   c.sameShape(output(1), input(2));
   c.sameShape(output(2), input(3));
+  checkMaskInputs(c, call, 6, input(1));
   return c.error();
 }

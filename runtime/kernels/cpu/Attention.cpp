@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// o = softmax(scale q k^T + mask) v; lse = log sum exp of the scaled, masked row.
+// o = softmax(scale q k^T + mask) v; lse = log sum exp of the scaled, masked row. With
+// dropout the probabilities are multiplied by the factors of AttentionMask.h.
 // q, o T[b,s,heads*c], k, v T[b,s,kvHeads*c], lse A[b,heads,s].
 // For each KV head, blocks of query rows of all its query heads: scores against the
 // keys the block can see (a product), softmax of each row, then the product with v.
@@ -17,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/AttentionGeometry.h"
+#include "runtime/kernels/cpu/AttentionMask.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
 #include "runtime/kernels/cpu/RowSoftmax.h"
@@ -31,27 +33,39 @@ template <typename T> struct AttentionOperands {
   using A = AccumulatorOf<T>;
   explicit AttentionOperands(const KernelCall &call)
       : q(call.inputs[0].as<T>()), k(call.inputs[1].as<T>()), v(call.inputs[2].as<T>()), o(call.outputs[0].as<T>()),
-        lse(call.outputs[1].as<A>()) {}
+        lse(call.outputs[1].as<A>()), mask(call, 3) {}
   const T *q, *k, *v;
   T *o;
   A *lse;
+  AttentionMask mask;
 };
 } // namespace
 
-/// scores[0,visible) become exp(scale score - max), rounded to T; the rest up to
-/// `keys` become 0. Returns the sum, and the log of the sum of exponentials in lse.
+/// scores[0,visible) become exp(scale score - max), times their factor, rounded to T;
+/// the rest up to `keys` become 0. Returns the sum of the exponentials, and its log in
+/// lse. `factors` is null without dropout.
 template <typename T, typename A>
-static A softmaxRow(const A *scores, T *probabilities, int64_t visible, int64_t keys, A scale, A *lse) {
+static A softmaxRow(const A *scores, T *probabilities, int64_t visible, int64_t keys, A scale, A *lse,
+                    const A *factors) {
   A most = maximumOf(scores, visible);
   if (scale < 0) // the largest scaled score is then the smallest one
     for (int64_t j = 0; j < visible; ++j)
       most = scores[j] < most ? scores[j] : most;
   A sum = 0, shift = scale * most;
+  if (factors) {
 #pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < visible; ++j) {
-    A p = exponential(scale * scores[j] - shift);
-    sum += p;
-    probabilities[j] = store<T>(p);
+    for (int64_t j = 0; j < visible; ++j) {
+      A p = exponential(scale * scores[j] - shift);
+      sum += p;
+      probabilities[j] = store<T>(p * factors[j]);
+    }
+  } else {
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < visible; ++j) {
+      A p = exponential(scale * scores[j] - shift);
+      sum += p;
+      probabilities[j] = store<T>(p);
+    }
   }
   std::fill(probabilities + visible, probabilities + keys, store<T>(A(0)));
   *lse = shift + std::log(sum);
@@ -69,9 +83,10 @@ template <typename T> struct AttentionWorkspace {
     q = workspace<T>(WorkspaceUse::StackedQueries, stacked * g.c);
     o = workspace<A>(WorkspaceUse::BlockOutput, stacked * g.c);
     sums = workspace<A>(WorkspaceUse::RowSums, stacked);
+    factors = AttentionMask::rowOf<A>(g);
   }
-  bool allocated() const { return scores && probabilities && q && o && sums; }
-  A *scores, *o, *sums;
+  bool allocated() const { return scores && probabilities && q && o && sums && factors; }
+  A *scores, *o, *sums, *factors;
   T *probabilities, *q;
 };
 } // namespace
@@ -92,8 +107,10 @@ static void attendBlock(const AttentionGeometry &g, const AttentionOperands<T> &
   GemmShape qk{.transposeB = true, .m = stacked, .n = keys, .k = g.c, .lda = g.c, .ldb = g.kvWidth(), .ldc = stride};
   products.multiply(qk, w.q, x.k + kv, w.scores);
   forStackedRows(g, block, [&](int64_t head, int64_t row, int64_t i) {
+    if (x.mask.isActive())
+      x.mask.fill(block.batch, head, row, g.keysOfRow(row), w.factors);
     w.sums[i] = softmaxRow(w.scores + i * stride, w.probabilities + i * stride, g.keysOfRow(row), keys, A(g.scale),
-                           x.lse + g.rowAt(block.batch, head, row));
+                           x.lse + g.rowAt(block.batch, head, row), x.mask.isActive() ? w.factors : nullptr);
   });
   GemmShape pv{.m = stacked, .n = g.c, .k = keys, .lda = stride, .ldb = g.kvWidth(), .ldc = g.c};
   products.multiply(pv, w.probabilities, x.v + kv, w.o);

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // With p = exp(scale q k^T - lse), D_i = sum over e of do_ie o_ie and
-// ds = scale p (do v^T - D): dv = p^T do, dq = ds k, dk = ds^T q.
+// ds = scale p (do v^T - D): dv = p^T do, dq = ds k, dk = ds^T q. With dropout
+// ds = scale p (m (do v^T) - D) and dv = (m p)^T do, m being the factors of
+// AttentionMask.h.
 // do, q, o, dq T[b,s,heads*c], k, v, dk, dv T[b,s,kvHeads*c], lse A[b,heads,s].
 // Probabilities are computed again from lse, a block of query rows of all query
 // heads of a KV head at a time. Sums in A; for bf16, p and ds are rounded to bf16
@@ -16,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/AttentionGeometry.h"
+#include "runtime/kernels/cpu/AttentionMask.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
 #include "runtime/kernels/cpu/Workspace.h"
@@ -30,10 +33,11 @@ template <typename T> struct GradOperands {
   explicit GradOperands(const KernelCall &call)
       : dout(call.inputs[0].as<T>()), q(call.inputs[1].as<T>()), k(call.inputs[2].as<T>()), v(call.inputs[3].as<T>()),
         o(call.inputs[4].as<T>()), lse(call.inputs[5].as<A>()), dq(call.outputs[0].as<T>()),
-        dk(call.outputs[1].as<T>()), dv(call.outputs[2].as<T>()) {}
+        dk(call.outputs[1].as<T>()), dv(call.outputs[2].as<T>()), mask(call, 6) {}
   const T *dout, *q, *k, *v, *o;
   const A *lse;
   T *dq, *dk, *dv;
+  AttentionMask mask;
 };
 
 /// Working memory of one KV head.
@@ -50,9 +54,10 @@ template <typename T> struct GradWorkspace {
     dq = workspace<T>(WorkspaceUse::BlockOutput, stacked * g.c);
     dk = workspace<A>(WorkspaceUse::KeyGradients, g.sequence * g.c);
     dv = workspace<A>(WorkspaceUse::ValueGradients, g.sequence * g.c);
+    factors = AttentionMask::rowOf<A>(g);
   }
-  bool allocated() const { return scores && dp && p && ds && q && dout && dq && dk && dv; }
-  A *scores, *dp;
+  bool allocated() const { return scores && dp && p && ds && q && dout && dq && dk && dv && factors; }
+  A *scores, *dp, *factors;
   T *p, *ds, *q, *dout, *dq;
   A *dk, *dv;
 };
@@ -67,14 +72,25 @@ template <typename T> static AccumulatorOf<T> dotRow(const T *dout, const T *o, 
   return sum;
 }
 
-/// p and ds of one row, rounded to T; 0 for keys that the row does not see.
+/// p (times its factor) and ds of one row, rounded to T; 0 for keys that the row does
+/// not see. `factors` is null without dropout.
 template <typename T, typename A>
-static void gradRow(const A *scores, const A *dp, T *p, T *ds, int64_t visible, int64_t keys, A scale, A lse, A total) {
+static void gradRow(const A *scores, const A *dp, T *p, T *ds, int64_t visible, int64_t keys, A scale, A lse, A total,
+                    const A *factors) {
+  if (factors) {
 #pragma omp simd
-  for (int64_t j = 0; j < visible; ++j) {
-    A probability = exponential(scale * scores[j] - lse);
-    p[j] = store<T>(probability);
-    ds[j] = store<T>(scale * probability * (dp[j] - total));
+    for (int64_t j = 0; j < visible; ++j) {
+      A probability = exponential(scale * scores[j] - lse);
+      p[j] = store<T>(probability * factors[j]);
+      ds[j] = store<T>(scale * probability * (factors[j] * dp[j] - total));
+    }
+  } else {
+#pragma omp simd
+    for (int64_t j = 0; j < visible; ++j) {
+      A probability = exponential(scale * scores[j] - lse);
+      p[j] = store<T>(probability);
+      ds[j] = store<T>(scale * probability * (dp[j] - total));
+    }
   }
   std::fill(p + visible, p + keys, store<T>(A(0)));
   std::fill(ds + visible, ds + keys, store<T>(A(0)));
@@ -95,9 +111,12 @@ static void gradBlock(const AttentionGeometry &g, const GradOperands<T> &x, cons
   products.multiply(scores, w.dout, x.v + kv, w.dp);
   forStackedRows(g, block, [&](int64_t head, int64_t row, int64_t i) {
     int64_t at = i * stride;
+    if (x.mask.isActive())
+      x.mask.fill(block.batch, head, row, g.keysOfRow(row), w.factors);
     gradRow(w.scores + at, w.dp + at, w.p + at, w.ds + at, g.keysOfRow(row), keys, A(g.scale),
             x.lse[g.rowAt(block.batch, head, row)],
-            dotRow(w.dout + i * g.c, x.o + g.queryAt(block.batch, row, head), g.c));
+            dotRow(w.dout + i * g.c, x.o + g.queryAt(block.batch, row, head), g.c),
+            x.mask.isActive() ? w.factors : nullptr);
   });
   GemmShape toKeys{.transposeA = true, .accumulate = true, .m = keys, .n = g.c, .k = stacked};
   toKeys.lda = stride, toKeys.ldb = g.c, toKeys.ldc = g.c;

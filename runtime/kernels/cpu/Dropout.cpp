@@ -12,54 +12,13 @@
 // x, y T[b,s,d], samples i32[b], step i32[]; arithmetic in A; y may be x. No sums and
 // no state: the same bits on any number of threads.
 //
-// The generator runs `lanes` counters abreast, one word of each in an array of its
-// own, so that the ten rounds vectorise; the words are then dealt to the columns.
-//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
+#include "runtime/kernels/cpu/RandomRow.h"
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
-
-static constexpr int64_t lanes = 16;               ///< counters abreast
-static constexpr int64_t blockColumns = 4 * lanes; ///< columns of their words
-
-/// What the columns of a row share.
-struct RowStream {
-  uint32_t position, sample, step, key0, key1;
-};
-
-/// words[column - first], first = 4 group: the words of `lanes` counters from `group` on.
-static void drawWords(const RowStream &row, uint32_t group, uint32_t *words) {
-  uint32_t c0[lanes], c1[lanes], c2[lanes], c3[lanes];
-  for (int64_t i = 0; i < lanes; ++i) {
-    c0[i] = group + uint32_t(i);
-    c1[i] = row.position;
-    c2[i] = row.sample;
-    c3[i] = row.step;
-  }
-  uint32_t key0 = row.key0, key1 = row.key1;
-  for (int round = 0; round < 10; ++round) {
-#pragma omp simd
-    for (int64_t i = 0; i < lanes; ++i) {
-      uint64_t product0 = uint64_t(0xD2511F53u) * c0[i], product1 = uint64_t(0xCD9E8D57u) * c2[i];
-      uint32_t next0 = uint32_t(product1 >> 32) ^ c1[i] ^ key0, next2 = uint32_t(product0 >> 32) ^ c3[i] ^ key1;
-      c1[i] = uint32_t(product1);
-      c3[i] = uint32_t(product0);
-      c0[i] = next0;
-      c2[i] = next2;
-    }
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
-  for (int64_t i = 0; i < lanes; ++i) {
-    words[4 * i] = c0[i];
-    words[4 * i + 1] = c1[i];
-    words[4 * i + 2] = c2[i];
-    words[4 * i + 3] = c3[i];
-  }
-}
 
 /// y = x scale where words >= threshold, else 0.
 template <typename T>
@@ -80,11 +39,6 @@ static void dropRow(const T *x, T *y, const RowStream &row, uint32_t threshold, 
     mask(x + j, y + j, words + skipped, threshold, scale, n);
     j += n;
   }
-}
-
-/// The least word that keeps an element: probability 2^32, rounded up.
-static uint32_t thresholdOf(double probability) {
-  return uint32_t(std::min(std::ceil(probability * 0x1p32), 0x1p32 - 1));
 }
 
 KernelStatus dropout(const KernelCall &call) {

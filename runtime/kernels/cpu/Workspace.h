@@ -24,6 +24,7 @@ enum class WorkspaceUse : uint8_t {
   StoredScores,   ///< attention: probabilities rounded to the compute type
   StoredGradients,
   RowSums,
+  MaskRow,        ///< attention: what dropout makes of the probabilities of a row
   StackedQueries, ///< attention: rows of all query heads of a KV head
   StackedOutputs,
   BlockOutput, ///< attention: output rows before normalisation

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/Philox.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -38,9 +39,41 @@ struct Geometry {
 };
 } // namespace
 
+namespace {
+/// What dropout makes of a probability: 0, or 1 / (1 - dropout); 1 without.
+struct Mask {
+  Mask(const KernelCall &call, size_t first) : isActive(call.inputs.size() > first) {
+    if (!isActive)
+      return;
+    samples = call.inputs[first].as<int32_t>();
+    step = uint32_t(*call.inputs[first + 1].as<int32_t>());
+    probability = call.attributes->real("dropout");
+    key = uint64_t(call.attributes->integer("key"));
+    firstHead = call.attributes->integer("width_offset") / call.attributes->integer("head_dim");
+  }
+  double factor(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    if (!isActive)
+      return 1;
+    uint32_t head = uint32_t(firstHead + h);
+    std::array<uint32_t, 4> words = philox4x32({uint32_t(j / 4) | head << 20, uint32_t(i), uint32_t(samples[b]), step},
+                                               {uint32_t(key), uint32_t(key >> 32)});
+    bool isKept = double(words[j % 4]) >= std::min(probability * 0x1p32, 0x1p32 - 1);
+    return isKept ? 1 / (1 - probability) : 0;
+  }
+
+  bool isActive;
+  const int32_t *samples = nullptr;
+  uint32_t step = 0;
+  double probability = 0;
+  uint64_t key = 0;
+  int64_t firstHead = 0;
+};
+} // namespace
+
 KernelStatus attention(const KernelCall &call) {
   const TensorView &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2];
   Geometry g(call, q, k);
+  Mask mask(call, 3);
   std::vector<double> p(g.sequence);
   for (int64_t b = 0; b < g.batch; ++b)
     for (int64_t h = 0; h < g.heads; ++h)
@@ -53,7 +86,7 @@ KernelStatus attention(const KernelCall &call) {
         for (int64_t e = 0; e < g.c; ++e) {
           double o = 0;
           for (int64_t j = 0; j < g.visible(i); ++j)
-            o += p[j] / sum * get(v, g.kvAt(b, j, h, e));
+            o += p[j] / sum * mask.factor(b, h, i, j) * get(v, g.kvAt(b, j, h, e));
           put(call.outputs[0], g.at(b, i, h, e), o);
         }
         put(call.outputs[1], g.rowAt(b, h, i), most + std::log(sum));
@@ -62,11 +95,13 @@ KernelStatus attention(const KernelCall &call) {
 }
 
 /// With p = exp(score - lse) and D_i = sum over e of do_ie o_ie:
-/// dv_j = sum p_ij do_i, ds_ij = scale p_ij (do_i . v_j - D_i), dq_i = sum ds_ij k_j, dk_j = sum ds_ij q_i.
+/// dv_j = sum m_ij p_ij do_i, ds_ij = scale p_ij (m_ij do_i . v_j - D_i), dq_i = sum ds_ij k_j, dk_j = sum ds_ij q_i,
+/// m being the factors of dropout, 1 without.
 KernelStatus attentionGrad(const KernelCall &call) {
   const TensorView &dout = call.inputs[0], &q = call.inputs[1], &k = call.inputs[2], &v = call.inputs[3];
   const TensorView &o = call.inputs[4], &lse = call.inputs[5];
   Geometry g(call, q, k);
+  Mask mask(call, 6);
   std::vector<double> dq(q.elements(), 0.0), dk(k.elements(), 0.0), dv(v.elements(), 0.0);
   for (int64_t b = 0; b < g.batch; ++b)
     for (int64_t h = 0; h < g.heads; ++h)
@@ -78,11 +113,11 @@ KernelStatus attentionGrad(const KernelCall &call) {
           double p = std::exp(g.score(q, k, b, h, i, j) - get(lse, g.rowAt(b, h, i))), dp = 0;
           for (int64_t e = 0; e < g.c; ++e)
             dp += get(dout, g.at(b, i, h, e)) * get(v, g.kvAt(b, j, h, e));
-          double ds = g.scale * p * (dp - total);
+          double m = mask.factor(b, h, i, j), ds = g.scale * p * (m * dp - total);
           for (int64_t e = 0; e < g.c; ++e) {
             dq[g.at(b, i, h, e)] += ds * get(k, g.kvAt(b, j, h, e));
             dk[g.kvAt(b, j, h, e)] += ds * get(q, g.at(b, i, h, e));
-            dv[g.kvAt(b, j, h, e)] += p * get(dout, g.at(b, i, h, e));
+            dv[g.kvAt(b, j, h, e)] += m * p * get(dout, g.at(b, i, h, e));
           }
         }
       }

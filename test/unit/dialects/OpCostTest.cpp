@@ -73,6 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
         Cost{"token_loss", "smoothed", tokens * 5}, Cost{"rope", "", elements / 2 * 6},
         Cost{"attention", "", attentionFlops(true, 2 * c + 2 * c + 5) + elements},
         Cost{"attention", "full", attentionFlops(false, 2 * c + 2 * c + 5) + elements},
+        Cost{"attention", "dropout", attentionFlops(true, 2 * c + 2 * c + 7) + elements},
+        Cost{"attention_grad", "dropout", attentionFlops(true, 5 * 2 * c + 9) + 2 * elements},
         Cost{"attention_grad", "", attentionFlops(true, 5 * 2 * c + 6) + 2 * elements}, Cost{"gelu", "", 9 * elements},
         Cost{"gelu_grad", "", 18 * elements}, Cost{"swiglu", "", 6 * elements}, Cost{"swiglu_grad", "", 12 * elements},
         Cost{"add", "", elements}, Cost{"add", "broadcast", elements}, Cost{"add_n", "", 2 * elements},
@@ -87,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 // Every op of the dialect that has a cost is in the table above (wider is a linear again).
 TEST(FlopsTable, IsComplete) {
   OpProgram program;
-  EXPECT_EQ(program.all<CostOpInterface>().size(), 44u);
+  EXPECT_EQ(program.all<CostOpInterface>().size(), 46u);
   unsigned registered = 0;
   for (RegisteredOperationName name : program.context()->getRegisteredOperationsByDialect("tgpt"))
     registered += name.hasInterface<CostOpInterface>();

@@ -98,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"linear_dgrad_sum", "", "abN,abN,NK,NK->abK", "", false}, Rule{"sum_positions", "", "abT->aT", "", false},
         Rule{"sum_leading", "", "abc->c", "", true}, Rule{"rms_norm", "", "abD,D->abD,ab", "D", false},
         Rule{"layer_norm_grad", "", "abD,abD,D,ab,ab->abD,D,D", "D", false}, Rule{"rope", "", "abH->abH", "b", false},
+        Rule{"attention", "dropout", "ab(HGD),ab(HD),ab(HD),a,->ab(HGD),a(HG)b", "bD", false},
         Rule{"attention", "", "ab(HGD),ab(HD),ab(HD)->ab(HGD),a(HG)b", "bD", false},
         Rule{"gelu", "", "abc->abc", "", false}, Rule{"dropout", "", "abD,a,->abD", "", false},
         Rule{"head_norm", "", "abH,D->abH", "D", false}, Rule{"head_norm_grad", "", "abH,abH,D->abH,D", "D", false},
@@ -229,6 +230,29 @@ TEST(KernelFacts, DropoutCountsPositionsAndColumnsInTheWholeTensor) {
 }
 
 // Seed and stream are one number to the kernel, and each of them changes it.
+// Heads are numbered in the whole tensor; without dropout the kernel is told nothing of them.
+TEST(KernelFacts, AttentionDropoutCountsHeadsInTheWholeTensor) {
+  OpProgram program;
+  for (auto [mnemonic, query] : {std::pair("attention", 0u), std::pair("attention_grad", 1u)}) {
+    auto with = cast<KernelOpInterface>(program.find(mnemonic, "dropout"));
+    SmallVector<ShardOffset> offsets = with.getShardOffsets();
+    ASSERT_EQ(offsets.size(), 1u);
+    EXPECT_EQ(offsets[0].attribute, "width_offset");
+    EXPECT_EQ(offsets[0].operand, query);
+    EXPECT_EQ(offsets[0].dim, 2u);
+    EXPECT_TRUE(with.getKernelAttributes().get("key"));
+    EXPECT_TRUE(with.getKernelAttributes().get("dropout"));
+    auto without = cast<KernelOpInterface>(program.find(mnemonic));
+    EXPECT_TRUE(without.getShardOffsets().empty());
+    for (const char *name : {"key", "dropout", "seed", "stream"})
+      EXPECT_FALSE(without.getKernelAttributes().get(name)) << name;
+  }
+  auto key = [&](const char *mnemonic) {
+    return cast<KernelOpInterface>(program.find(mnemonic, "dropout")).getKernelAttributes().get("key");
+  };
+  EXPECT_EQ(key("attention"), key("attention_grad")) << "the backward draws the forward's mask";
+}
+
 TEST(KernelFacts, DropoutKeysDifferBySeedAndStream) {
   OpProgram program;
   auto dropout = cast<DropoutOp>(program.find("dropout"));

@@ -189,6 +189,30 @@ static void addAttention(Cases &cases, DType t, AttentionSize size) {
         .integer("causal", causal)
         .set("scale", scale);
   }
+  for (int64_t causal : {0, 1}) {
+    auto withMask = [&](CaseBuilder &builder) {
+      builder.tokens({b}, 0, INT32_MAX)
+          .tokens({}, 1, 1000000)
+          .integer("head_dim", c)
+          .integer("causal", causal)
+          .integer("key", 0x5DEECE66D1234567 - causal * INT64_MAX)
+          .integer("width_offset", causal * 3 * c)
+          .set("dropout", causal ? 0.3 : 0.8)
+          .set("scale", scale);
+    };
+    CaseBuilder forward(cases, "attention", t), backward(cases, "attention_grad", t);
+    withMask(
+        forward.in({b, s, h * c}, -2, 2).in({b, s, g * c}, -2, 2).in({b, s, g * c}).out({b, s, h * c}).outA({b, h, s}));
+    withMask(backward.in({b, s, h * c})
+                 .in({b, s, h * c}, -2, 2)
+                 .in({b, s, g * c}, -2, 2)
+                 .in({b, s, g * c})
+                 .in({b, s, h * c})
+                 .inA({b, h, s}, 3, 6)
+                 .out({b, s, h * c})
+                 .out({b, s, g * c})
+                 .out({b, s, g * c}));
+  }
   if (c % 2 == 0)
     for (int64_t inverse : {0, 1})
       CaseBuilder(cases, "rope", t)

@@ -10,6 +10,7 @@
 // (one in 1.7 million of fair generators fails; these are fixed, so they never do).
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/Philox.h"
 #include "test/unit/kernels/Case.h"
 
 #include <cmath>
@@ -127,11 +128,82 @@ TEST(Dropout, ShardsHoldTheMaskOfTheWhole) {
     }
 }
 
+namespace {
+/// Attention of equal scores on values that name their key: o shows the mask.
+struct MaskedAttention {
+  std::vector<int> samples = {3, 8};
+  int step = 2;
+  int64_t heads = 4, kvHeads = 2, positions = 12, firstHead = 0, key = 12345;
+  double probability = 0.4;
+
+  Case call() const {
+    int64_t c = positions, batch = int64_t(samples.size());
+    Tensor q(DType::F64, {batch, positions, heads * c}), k(DType::F64, {batch, positions, kvHeads * c}), v = k;
+    for (int64_t row = 0; row < batch * positions; ++row)
+      for (int64_t head = 0; head < kvHeads; ++head)
+        v.set((row * kvHeads + head) * c + row % positions, 1);
+    Tensor rows(DType::I32, {batch}), stepNumber(DType::I32, {});
+    for (int64_t i = 0; i < batch; ++i)
+      rows.set(i, samples[i]);
+    stepNumber.set(0, step);
+    Case kase{"attention", "attention", DType::F64, {q, k, v, rows, stepNumber}, {q}, {}};
+    kase.outputs.emplace_back(DType::F64, std::vector<int64_t>{batch, heads, positions});
+    for (auto [name, value] : {std::pair("head_dim", c), {"causal", 0}, {"key", key}, {"width_offset", firstHead * c}})
+      kase.attributes.set(name, value);
+    kase.attributes.set("scale", 1.0);
+    kase.attributes.set("dropout", probability);
+    return kase;
+  }
+  Tensor run() const { return call().run(*findKernel(KernelBackend::Cpu, "attention"))[0]; }
+};
+} // namespace
+
+/// The mask, from its definition: o is 1 / positions / (1 - p) where kept.
+TEST(AttentionDropout, DropsWhatTheGeneratorSays) {
+  MaskedAttention masked{.firstHead = 5};
+  Tensor o = masked.run();
+  int64_t c = masked.positions, drops = 0;
+  for (int64_t i = 0; i < o.elements(); ++i) {
+    int64_t key = i % c, head = i / c % masked.heads, position = i / (c * masked.heads) % masked.positions;
+    int64_t sample = masked.samples[i / (c * masked.heads * masked.positions)];
+    auto words = philox4x32({uint32_t(key / 4 + ((masked.firstHead + head) << 20)), uint32_t(position),
+                             uint32_t(sample), uint32_t(masked.step)},
+                            {uint32_t(masked.key), uint32_t(masked.key >> 32)});
+    bool isKept = words[key % 4] >= masked.probability * 0x1p32;
+    ASSERT_NEAR(o.get(i), isKept ? 1 / (double(c) * (1 - masked.probability)) : 0, 1e-14) << i;
+    drops += !isKept;
+  }
+  expectCount(drops, o.elements(), masked.probability, "all probabilities");
+}
+
+/// Ranks that share the heads out hold the mask of the whole.
+TEST(AttentionDropout, ShardsOfHeadsHoldTheMaskOfTheWhole) {
+  MaskedAttention whole, part{.samples = {8}, .heads = 2, .kvHeads = 1, .firstHead = 2};
+  Tensor o = whole.run(), shard = part.run();
+  for (int64_t i = 0; i < shard.elements(); ++i) {
+    int64_t width = part.heads * part.positions, row = i / width;
+    ASSERT_EQ(shard.get(i), o.get((whole.positions + row) * whole.heads * whole.positions + width + i % width));
+  }
+}
+
+TEST(AttentionDropout, EverythingTheMaskDependsOnChangesIt) {
+  MaskedAttention base;
+  Tensor o = base.run();
+  auto expectIndependent = [&](const MaskedAttention &other, const char *what) {
+    expectCount(differences(o, other.run()), o.elements(), 2 * base.probability * (1 - base.probability), what);
+  };
+  expectIndependent({.samples = {4, 9}}, "other samples");
+  expectIndependent({.step = 3}, "the next step");
+  expectIndependent({.firstHead = 4}, "other heads");
+  expectIndependent({.key = base.key + 1}, "another stream");
+  EXPECT_EQ(differences(o, base.run()), 0);
+}
+
 /// One mask for all compute dtypes.
 TEST(Dropout, DtypesShareTheMask) {
   Case wide = Masked().call();
   Tensor y = wide.run(*findKernel(KernelBackend::Cpu, "dropout"))[0];
-  for (DType dtype : {DType::F32, DType::BF16}) {
+  for (DType dtype : {DType::F32, DType::BF16, DType::F16}) {
     Case narrow = wide;
     narrow.inputs[0] = Tensor(dtype, {4, 50, 96});
     for (int64_t i = 0; i < y.elements(); ++i)

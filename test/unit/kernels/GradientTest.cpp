@@ -63,8 +63,9 @@ static std::vector<GradientOf> layerNormBackward(const Case &f, const std::vecto
 }
 
 static std::vector<GradientOf> attentionBackward(const Case &f, const std::vector<Tensor> &y, const Tensor &dy) {
-  Case call = backwardCase(f, "attention_grad", {dy, f.inputs[0], f.inputs[1], f.inputs[2], y[0], y[1]},
-                           {f.inputs[0], f.inputs[1], f.inputs[2]});
+  std::vector<Tensor> inputs = {dy, f.inputs[0], f.inputs[1], f.inputs[2], y[0], y[1]};
+  inputs.insert(inputs.end(), f.inputs.begin() + 3, f.inputs.end()); // with dropout, samples and step
+  Case call = backwardCase(f, "attention_grad", inputs, {f.inputs[0], f.inputs[1], f.inputs[2]});
   return {{0, call, 0}, {1, call, 1}, {2, call, 2}};
 }
 
