@@ -36,6 +36,7 @@ struct CompileOptions {
   int64_t zeroBucketMib = 25;     ///< MiB of gradients up to which layers share a bucket; stage 3 has a bucket a layer
   int64_t zeroGroup = 0;          ///< dp ranks that share out; the groups of so many hold the same. 0: all
   int64_t zeroPrefetch = 0;       ///< layers ahead of use that stage 3 gathers parameters
+  int64_t vocabularyMultiple = 1; ///< the vocabulary is padded until this and tp divide it
   int64_t microBatchSamples = 1;  ///< samples of one micro-batch of one dp rank
   int64_t microBatches = 1;       ///< micro-batches of a step and dp rank
   int64_t globalBatch = 0;        ///< samples of a step where the micro-batches are not full; 0: as many as they hold

@@ -7,6 +7,7 @@
 
 #include "compiler/driver/Phases.h"
 #include <charconv>
+#include <numeric>
 
 using namespace tgpt;
 
@@ -24,10 +25,22 @@ static std::string joined(const std::vector<int64_t> &values) {
   return text;
 }
 
+static bool isCanonical(const CompileOptions &options) {
+  return options.reduction == "canonical";
+}
+
+/// What divides the padded vocabulary: tp, what was asked for, and where bits must not depend on the grid the chunks of
+/// sums, so that every grid pads alike.
+static int64_t vocabularyMultiple(const CompileOptions &options) {
+  int64_t chunks = isCanonical(options) && options.reductionChunks > 0 ? options.reductionChunks : 1;
+  return std::lcm(std::lcm(options.tp, options.vocabularyMultiple), chunks);
+}
+
 static std::string modelPipeline(const CompileOptions &options) {
   return "tgpt-specialize-batch{samples=" + std::to_string(options.microBatchSamples * options.dp) +
-         " dtype=" + options.dtype +
-         "},tgpt-unroll-layers,tgpt-set-regularization{seed=" + std::to_string(options.seed) +
+         " dtype=" + options.dtype + "},tgpt-unroll-layers,tgpt-split-fused,tgpt-pad-vocabulary{multiple=" +
+         std::to_string(vocabularyMultiple(options)) +
+         "},tgpt-set-regularization{seed=" + std::to_string(options.seed) +
          " label-smoothing=" + exact(options.labelSmoothing) + " z-loss=" + exact(options.zLoss) + "}";
 }
 
@@ -40,10 +53,6 @@ static std::string scaleLoss(const CompileOptions &options) {
            " backoff=" + exact(scaling.backoff) + " growth-interval=" + std::to_string(scaling.growthInterval) + "}";
   default: return "";
   }
-}
-
-static bool isCanonical(const CompileOptions &options) {
-  return options.reduction == "canonical";
 }
 
 static std::string canonicalReduction(const CompileOptions &options) {

@@ -141,6 +141,19 @@ static void emitInitializer(planir::InitializerAttr from, plan::Initializer &to)
   to.set_key(from.getKey().str());
 }
 
+/// The window of a state is on the state of the logical parameter: "all.moment1" for "part.moment1" of "part", a
+/// window on "all".
+static void emitWindow(planir::VariableOp variable, dist::WindowAttr from, plan::Window &to) {
+  std::string parameter = from.getName().str();
+  StringRef suffix = variable.getName();
+  if (!suffix.consume_front(variable.getParameter().value_or("")))
+    suffix = variable.getName();
+  to.set_parameter(parameter);
+  to.set_name(parameter + (suffix.empty() || suffix.starts_with(".") ? "" : ".") + suffix.str());
+  to.mutable_shape()->Add(from.getShape().begin(), from.getShape().end());
+  to.mutable_at()->Add(from.getAt().begin(), from.getAt().end());
+}
+
 void StageEmitter::emitVariable(planir::VariableOp variable) {
   plan::Variable *kept = made.add_variables();
   dist::LayoutAttr layout = variable.getLayout();
@@ -158,6 +171,8 @@ void StageEmitter::emitVariable(planir::VariableOp variable) {
     kept->add_partial_axes(axis.str());
   emitInitializer(variable.getInit(), *kept->mutable_initializer());
   kept->set_owner(variable.getOwner());
+  if (dist::WindowAttr window = variable.getWindowAttr())
+    emitWindow(variable, window, *kept->mutable_window());
   if (!variable.getFlatAt())
     return;
   kept->mutable_flat()->set_first_element(*variable.getFlatAt());

@@ -50,17 +50,25 @@ private:
     // does not grow with depth (GPT-2 paper, section 2.3).
     double residualStddev = stddev / std::sqrt(2.0 * double(recipe.layers));
     addNorm("layers.*.attn_norm", recipe.layers);
-    addLinear("layers.*.attn.q", recipe.width, recipe.width, stddev);
-    addLinear("layers.*.attn.k", recipe.width, recipe.kvWidth(), stddev);
-    addLinear("layers.*.attn.v", recipe.width, recipe.kvWidth(), stddev);
+    if (recipe.fusedQkv) {
+      addLinear("layers.*.attn.qkv", recipe.width, recipe.width + 2 * recipe.kvWidth(), stddev);
+    } else {
+      addLinear("layers.*.attn.q", recipe.width, recipe.width, stddev);
+      addLinear("layers.*.attn.k", recipe.width, recipe.kvWidth(), stddev);
+      addLinear("layers.*.attn.v", recipe.width, recipe.kvWidth(), stddev);
+    }
     if (recipe.qkNorm)
       for (const char *norm : {"layers.*.attn.q_norm.weight", "layers.*.attn.k_norm.weight"})
         add({norm, {recipe.headDim()}, 1, 0, recipe.layers, false});
     addLinear("layers.*.attn.o", recipe.width, recipe.width, residualStddev);
     addNorm("layers.*.mlp_norm", recipe.layers);
-    if (recipe.family == ModelFamily::Llama)
-      addLinear("layers.*.mlp.gate", recipe.width, recipe.ffn, stddev);
-    addLinear("layers.*.mlp.up", recipe.width, recipe.ffn, stddev);
+    if (recipe.fusedGateUp) {
+      addLinear("layers.*.mlp.gate_up", recipe.width, 2 * recipe.ffn, stddev);
+    } else {
+      if (recipe.family == ModelFamily::Llama)
+        addLinear("layers.*.mlp.gate", recipe.width, recipe.ffn, stddev);
+      addLinear("layers.*.mlp.up", recipe.width, recipe.ffn, stddev);
+    }
     addLinear("layers.*.mlp.down", recipe.ffn, recipe.width, residualStddev);
   }
 

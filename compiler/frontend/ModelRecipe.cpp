@@ -35,8 +35,9 @@ static std::vector<std::string> neededKeys(ModelFamily family) {
 }
 
 static std::vector<std::string> optionalKeys(ModelFamily family) {
-  return family == ModelFamily::Llama ? std::vector<std::string>{"dropout", "attention_dropout", "qk_norm"}
-                                      : std::vector<std::string>{"dropout", "attention_dropout"};
+  return family == ModelFamily::Llama
+             ? std::vector<std::string>{"dropout", "attention_dropout", "fused_gate_up", "fused_qkv", "qk_norm"}
+             : std::vector<std::string>{"dropout", "attention_dropout", "fused_qkv"};
 }
 
 // The value in [1, most] nearest to `wanted` for which `legal` holds; the smaller of two. 1 must be legal.
@@ -110,6 +111,10 @@ ModelRecipe tgpt::parseModelRecipe(const std::string &text, const std::string &f
     recipe.attentionDropout = fields.share("attention_dropout");
   if (fields.has("qk_norm"))
     recipe.qkNorm = fields.boolean("qk_norm");
+  if (fields.has("fused_qkv"))
+    recipe.fusedQkv = fields.boolean("fused_qkv");
+  if (fields.has("fused_gate_up"))
+    recipe.fusedGateUp = fields.boolean("fused_gate_up");
   checkHeads(fields, recipe);
   return recipe;
 }

@@ -45,6 +45,8 @@ struct ModelRecipe {
   double dropout = 0;          // optional: after the embedding, attention and MLP
   double attentionDropout = 0; // optional: of the attention probabilities
   bool qkNorm = false;         // optional, LLaMA family only
+  bool fusedQkv = false;       // optional: query, key and value weights are one
+  bool fusedGateUp = false;    // optional, LLaMA family only: gate and up weights are one
 
   int64_t headDim() const { return width / heads; }
   int64_t kvWidth() const { return kvHeads * headDim(); }

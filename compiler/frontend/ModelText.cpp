@@ -144,8 +144,12 @@ void ModelWriter::writeTypeNames() {
   name("!rows", rows + "f32>", "a number for each row of !hidden");
   name("!query", rows + std::to_string(recipe.width) + "xf32>", "heads of " + std::to_string(recipe.headDim()));
   name("!kv", rows + std::to_string(recipe.kvWidth()) + "xf32>", "KV heads of " + std::to_string(recipe.headDim()));
+  if (recipe.fusedQkv)
+    name("!qkv", rows + std::to_string(recipe.width + 2 * recipe.kvWidth()) + "xf32>", "query, key and value");
   name("!scores", "tensor<?x" + std::to_string(recipe.heads) + "x" + sequence + "xf32>", "batch, heads, sequence");
   name("!ffn", rows + std::to_string(recipe.ffn) + "xf32>", "inside the MLP");
+  if (recipe.fusedGateUp)
+    name("!gate_up", rows + std::to_string(2 * recipe.ffn) + "xf32>", "gate and up");
   name("!logits", rows + std::to_string(recipe.vocabulary) + "xf32>", "batch, sequence, vocabulary");
   name("!scalar", "tensor<f32>", "a sum over all tokens");
   out << "\n";
@@ -240,9 +244,14 @@ std::string ModelWriter::writeEmbedding() {
 void ModelWriter::writeAttention() {
   comment("Attention.");
   writeNorm("%attn_in", "%residual", "layers.*.attn_norm");
-  writeLinear("%q", "!query", "%attn_in", "!hidden", "layers.*.attn.q");
-  writeLinear("%k", "!kv", "%attn_in", "!hidden", "layers.*.attn.k");
-  writeLinear("%v", "!kv", "%attn_in", "!hidden", "layers.*.attn.v");
+  if (recipe.fusedQkv) {
+    writeLinear("%qkv", "!qkv", "%attn_in", "!hidden", "layers.*.attn.qkv");
+    line() << "%q, %k, %v = tgpt.split %qkv {names = [\"q\", \"k\", \"v\"]} : (!qkv) -> (!query, !kv, !kv)\n";
+  } else {
+    writeLinear("%q", "!query", "%attn_in", "!hidden", "layers.*.attn.q");
+    writeLinear("%k", "!kv", "%attn_in", "!hidden", "layers.*.attn.k");
+    writeLinear("%v", "!kv", "%attn_in", "!hidden", "layers.*.attn.v");
+  }
   if (recipe.qkNorm) {
     writeHeadNorm("%q_normed", "%q", "!query", "layers.*.attn.q_norm");
     writeHeadNorm("%k_normed", "%k", "!kv", "layers.*.attn.k_norm");
@@ -269,8 +278,13 @@ void ModelWriter::writeMlp() {
   comment("MLP.");
   writeNorm("%mlp_in", "%middle", "layers.*.mlp_norm");
   if (llama) {
-    writeLinear("%gate", "!ffn", "%mlp_in", "!hidden", "layers.*.mlp.gate");
-    writeLinear("%up", "!ffn", "%mlp_in", "!hidden", "layers.*.mlp.up");
+    if (recipe.fusedGateUp) {
+      writeLinear("%gate_up", "!gate_up", "%mlp_in", "!hidden", "layers.*.mlp.gate_up");
+      line() << "%gate, %up = tgpt.split %gate_up {names = [\"gate\", \"up\"]} : (!gate_up) -> (!ffn, !ffn)\n";
+    } else {
+      writeLinear("%gate", "!ffn", "%mlp_in", "!hidden", "layers.*.mlp.gate");
+      writeLinear("%up", "!ffn", "%mlp_in", "!hidden", "layers.*.mlp.up");
+    }
     line() << "%activated = tgpt.swiglu %gate, %up : (!ffn, !ffn) -> !ffn\n";
   } else {
     writeLinear("%up", "!ffn", "%mlp_in", "!hidden", "layers.*.mlp.up");

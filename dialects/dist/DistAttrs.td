@@ -8,6 +8,7 @@
 #define TGPT_DIALECTS_DIST_DISTATTRS_TD
 
 include "dialects/dist/DistDialect.td"
+include "dialects/dist/DistWindow.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/TensorEncoding.td"

@@ -205,6 +205,9 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::tgpt::planir::StageOp">]
     element `i`, and the buffer is this rank's piece of the flat tensor, cut evenly over
     the axes; other variables have other elements of it.
 
+    A `window` says of which tensor that users know the variable's parameter is a part, or
+    how far it is padding (`dist.window`); that of a state is the one named after it.
+
     ```mlir
     plan.variable parameter "embed.weight" of "embed.weight" in %w layout <[tp, -], of = [256, 64]> init <value = 0.000000e+00 : f64, stddev = 2.000000e-02 : f64, key = "embed.weight"> owner : !plan.buffer<128x64xf32>
     ```
@@ -217,10 +220,12 @@ def Plan_VariableOp : Plan_Op<"variable", [HasParent<"::tgpt::planir::StageOp">]
     - C1: the layout has a global shape, and the buffer is the shard it describes.
     - C2: the buffer lies in the region of the role: parameters, gradients (metrics too) or optimizer (loss scaling too).
     - C3: the shard of a flat variable ends within the flat tensor, which is cut over axes of the mesh that its layout does not use.
+    - C4: a window has the rank of the layout's global shape, and the variable belongs to a parameter.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_VariableRole, "variable_role">:$role, StrAttr:$name, OptionalAttr<StrAttr>:$parameter,
                        Plan_BufferType:$buffer, OptionalAttr<I64Attr>:$flat_at, OptionalAttr<StrArrayAttr>:$flat_axes,
-                       Dist_LayoutAttr:$layout, Plan_InitializerAttr:$init, UnitAttr:$owner);
+                       Dist_LayoutAttr:$layout, Plan_InitializerAttr:$init, UnitAttr:$owner,
+                       OptionalAttr<Dist_WindowAttr>:$window);
   let assemblyFormat = [{`` $role $name (`of` $parameter^)? `in` $buffer (`flat` `at` custom<Count>($flat_at)^ `over` $flat_axes)?
     `layout` $layout `init` $init (`owner` $owner^)? attr-dict `:` type($buffer)}];
   let hasVerifier = 1;

@@ -194,6 +194,13 @@ LogicalResult VariableOp::verify() {
   if (getFlatAt().has_value() != getFlatAxes().has_value())
     return emitOpError() << "'" << getName() << "' has one of 'flat_at' and 'flat_axes', expected both or none";
   bool isFlat = getFlatAt().has_value();
+  if (std::optional<tgpt::dist::WindowAttr> window = getWindow()) { // C4
+    if (window->getShape().size() != global.size())
+      return emitOpError() << "'" << getName() << "' has a window of " << window->getShape().size()
+                           << " dims, but its layout has " << global.size() << " global dims";
+    if (!getParameter())
+      return emitOpError() << "'" << getName() << "' has a window, but belongs to no parameter";
+  }
   if (isFlat && (!getLayout().getGlobal() || failed(verifyFlatVariable(*this, global)))) // C3
     return failure();
   if (!isFlat && (!getLayout().getGlobal() || global.size() != type.getShape().size())) // C1

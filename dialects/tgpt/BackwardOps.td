@@ -308,6 +308,7 @@ def Tgpt_CrossEntropyGradOp
     `dloss ((1 + 2 z_loss lse) exp(logits - lse) - (1-e) [label] - e/V)` with
     e = `label_smoothing` and V the whole vocabulary; 0 for an ignored token. Rule
     `abV,ab,ab,->abV`: local whatever shards the vocabulary. May overwrite the logits.
+    With `vocabulary` that is V, and the columns from there on are padding: exactly 0.
 
     Lifespan: from tgpt-differentiate, for `cross_entropy`, to plan-lower.
 
@@ -321,9 +322,11 @@ def Tgpt_CrossEntropyGradOp
     - C2: batch and sequence are equal; the result has the shape of the logits.
     - C3: the result has the logits' element type T, lse and loss_grad have A(T).
     - C4: `label_smoothing` is at least 0 and below 1, `z_loss` finite and at least 0.
+    - C5: `vocabulary` is 1 to the number of columns of the logits.
   }];
   let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$lse, Tgpt_Scalar:$loss_grad,
-                       DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
+                       DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss,
+                       OptionalAttr<I64Attr>:$vocabulary);
   let results = (outs Tgpt_Tensor:$logits_grad);
 }
 

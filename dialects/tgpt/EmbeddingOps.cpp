@@ -33,7 +33,17 @@ static bool areLookup(Operation *op, const NamedTensor &ids, const NamedTensor &
 
 LogicalResult EmbeddingOp::verify() {
   NamedTensor ids("ids", getIds()), table("table", getTable()), output("output", getOutput());
-  return success(areLookup(*this, ids, table, output) && Constraint(*this, "C3").sameElementType(output, table));
+  if (!areLookup(*this, ids, table, output) || !Constraint(*this, "C3").sameElementType(output, table))
+    return failure();
+  int64_t rows = globalShapeOf(table.type).front(), vocabulary = getVocabulary().value_or(rows);
+  return success(Constraint(*this, "C4")
+                     .holds(!getVocabulary() || (vocabulary >= 1 && vocabulary <= rows),
+                            "vocabulary is " + Twine(vocabulary) + ", expected 1 to " + Twine(rows)));
+}
+
+// How many ids there are is a promise to who feeds them, and nothing to the kernel.
+NamedAttrList EmbeddingOp::getKernelAttributes() {
+  return {};
 }
 
 ShardingRule EmbeddingOp::getShardingRule() {

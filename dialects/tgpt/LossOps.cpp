@@ -12,7 +12,8 @@
 //
 // cross_entropy needs whole rows of logits. Where the vocabulary is sharded the
 // same sum is row_max (combined by max), softmax_sums and row_mean (combined by sum),
-// and token_loss on what they give.
+// and token_loss on what they give. Columns that a padded vocabulary adds are left out
+// of all of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +40,15 @@ template <typename LossOp> static bool hasLegalTerms(LossOp op) {
   return c4.isShare("label_smoothing", op.getLabelSmoothing()) && c4.isNotNegative("z_loss", op.getZLoss());
 }
 
+// The columns that are no padding.
+template <typename LossOp> static bool hasLegalVocabulary(LossOp op, StringRef label) {
+  std::optional<uint64_t> vocabulary = op.getVocabulary();
+  int64_t columns = globalShapeOf(op.getLogits().getType()).back();
+  return Constraint(op, label).holds(!vocabulary || (int64_t(*vocabulary) >= 1 && int64_t(*vocabulary) <= columns),
+                                     "vocabulary is " + Twine(int64_t(vocabulary.value_or(0))) + ", expected 1 to " +
+                                         Twine(columns));
+}
+
 // Terms that are 0 are not mentioned.
 template <typename LossOp> static NamedAttrList termsOf(LossOp op) {
   NamedAttrList terms;
@@ -49,13 +59,28 @@ template <typename LossOp> static NamedAttrList termsOf(LossOp op) {
   return terms;
 }
 
-// The number of columns of the logits on all ranks together.
-static IntegerAttr wholeVocabulary(TypedValue<RankedTensorType> logits) {
-  return Builder(logits.getContext()).getI64IntegerAttr(globalShapeOf(logits.getType()).back());
+// The number of columns of the logits on all ranks together, but padding.
+template <typename LossOp> static IntegerAttr wholeVocabulary(LossOp op) {
+  if (IntegerAttr vocabulary = op.getVocabularyAttr())
+    return vocabulary;
+  return Builder(op.getContext()).getI64IntegerAttr(globalShapeOf(op.getLogits().getType()).back());
+}
+
+// Padding is mentioned where there is any.
+template <typename LossOp> static void addPadding(LossOp op, NamedAttrList &attributes) {
+  if (IntegerAttr vocabulary = op.getVocabularyAttr())
+    attributes.set("vocabulary", vocabulary);
 }
 
 // The label is looked up among the logits held here.
 static constexpr unsigned logitsOperand = 0, vocabularyDim = 2;
+
+// Which columns are padding depends on where the shard begins.
+template <typename LossOp> static SmallVector<ShardOffset> offsetsWithPadding(LossOp op) {
+  if (!op.getVocabulary())
+    return {};
+  return {{"vocab_offset", logitsOperand, vocabularyDim}};
+}
 
 //===----------------------------------------------------------------------===//
 // cross_entropy
@@ -68,11 +93,14 @@ LogicalResult CrossEntropyOp::verify() {
                  isPerToken(*this, NamedTensor("labels", getLabels()), logits) &&
                  isTokenStatistic(*this, NamedTensor("lse", getLse()), logits) &&
                  c3.accumulates(NamedTensor("loss_sum", getLossSum()), logits) &&
-                 c3.accumulates(NamedTensor("token_count", getTokenCount()), logits) && hasLegalTerms(*this));
+                 c3.accumulates(NamedTensor("token_count", getTokenCount()), logits) && hasLegalTerms(*this) &&
+                 hasLegalVocabulary(*this, "C5"));
 }
 
 NamedAttrList CrossEntropyOp::getKernelAttributes() {
-  return termsOf(*this);
+  NamedAttrList attributes = termsOf(*this);
+  addPadding(*this, attributes);
+  return attributes;
 }
 
 ShardingRule CrossEntropyOp::getShardingRule() {
@@ -92,7 +120,7 @@ LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, Gradients &gradi
   if (lossGrad && gradients.isWanted(getLogits()))
     addGradient(builder, gradients, getLogits(),
                 CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getLabels(), getLse(),
-                                           lossGrad, getLabelSmoothingAttr(), getZLossAttr()));
+                                           lossGrad, getLabelSmoothingAttr(), getZLossAttr(), getVocabularyAttr()));
   return success();
 }
 
@@ -116,13 +144,14 @@ LogicalResult CrossEntropyGradOp::verify() {
                  isTokenStatistic(*this, NamedTensor("lse", getLse()), logits) &&
                  c3.accumulates(NamedTensor("loss_grad", getLossGrad()), logits) &&
                  Constraint(*this, "C2").sameShape(logitsGrad, logits) && c3.sameElementType(logitsGrad, logits) &&
-                 hasLegalTerms(*this));
+                 hasLegalTerms(*this) && hasLegalVocabulary(*this, "C5"));
 }
 
 NamedAttrList CrossEntropyGradOp::getKernelAttributes() {
   NamedAttrList attributes = termsOf(*this);
   if (!getLabelSmoothing().isZero())
-    attributes.append("vocabulary", wholeVocabulary(getLogits()));
+    attributes.append("vocabulary", wholeVocabulary(*this));
+  addPadding(*this, attributes);
   return attributes;
 }
 
@@ -150,7 +179,18 @@ std::optional<unsigned> CrossEntropyGradOp::getInPlaceOperand(unsigned) {
 LogicalResult RowMaxOp::verify() {
   NamedTensor logits("logits", getLogits());
   return success(Constraint(*this, "C1").hasRank(logits, 3) &&
-                 isTokenStatistic(*this, NamedTensor("maximum", getMaximum()), logits));
+                 isTokenStatistic(*this, NamedTensor("maximum", getMaximum()), logits) &&
+                 hasLegalVocabulary(*this, "C4"));
+}
+
+NamedAttrList RowMaxOp::getKernelAttributes() {
+  NamedAttrList attributes;
+  addPadding(*this, attributes);
+  return attributes;
+}
+
+SmallVector<ShardOffset> RowMaxOp::getShardOffsets() {
+  return offsetsWithPadding(*this);
 }
 
 ShardingRule RowMaxOp::getShardingRule() {
@@ -168,7 +208,7 @@ int64_t RowMaxOp::getFlops() {
 LogicalResult RowMeanOp::verify() {
   NamedTensor logits("logits", getLogits());
   return success(Constraint(*this, "C1").hasRank(logits, 3) &&
-                 isTokenStatistic(*this, NamedTensor("mean", getMean()), logits));
+                 isTokenStatistic(*this, NamedTensor("mean", getMean()), logits) && hasLegalVocabulary(*this, "C4"));
 }
 
 ShardingRule RowMeanOp::getShardingRule() {
@@ -187,8 +227,12 @@ int64_t RowMeanOp::getFlops() {
 
 NamedAttrList RowMeanOp::getKernelAttributes() {
   NamedAttrList attributes;
-  attributes.append("vocabulary", wholeVocabulary(getLogits()));
+  attributes.append("vocabulary", wholeVocabulary(*this));
   return attributes;
+}
+
+SmallVector<ShardOffset> RowMeanOp::getShardOffsets() {
+  return offsetsWithPadding(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,11 +241,11 @@ NamedAttrList RowMeanOp::getKernelAttributes() {
 
 LogicalResult SoftmaxSumsOp::verify() {
   NamedTensor logits("logits", getLogits());
-  return success(Constraint(*this, "C1").hasRank(logits, 3) &&
-                 isPerToken(*this, NamedTensor("labels", getLabels()), logits) &&
-                 isTokenStatistic(*this, NamedTensor("maximum", getMaximum()), logits) &&
-                 isTokenStatistic(*this, NamedTensor("sum_exp", getSumExp()), logits) &&
-                 isTokenStatistic(*this, NamedTensor("label_logit", getLabelLogit()), logits));
+  return success(
+      Constraint(*this, "C1").hasRank(logits, 3) && isPerToken(*this, NamedTensor("labels", getLabels()), logits) &&
+      isTokenStatistic(*this, NamedTensor("maximum", getMaximum()), logits) &&
+      isTokenStatistic(*this, NamedTensor("sum_exp", getSumExp()), logits) &&
+      isTokenStatistic(*this, NamedTensor("label_logit", getLabelLogit()), logits) && hasLegalVocabulary(*this, "C4"));
 }
 
 ShardingRule SoftmaxSumsOp::getShardingRule() {
@@ -215,6 +259,12 @@ int64_t SoftmaxSumsOp::getFlops() {
 
 std::optional<ChunkedDim> SoftmaxSumsOp::getChunkedDim() {
   return ChunkedDim{logitsOperand, vocabularyDim};
+}
+
+NamedAttrList SoftmaxSumsOp::getKernelAttributes() {
+  NamedAttrList attributes;
+  addPadding(*this, attributes);
+  return attributes;
 }
 
 SmallVector<ShardOffset> SoftmaxSumsOp::getShardOffsets() {

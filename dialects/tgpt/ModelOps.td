@@ -24,11 +24,12 @@ class Tgpt_ForwardFormat<string mnemonic, list<Trait> traits = [], list<string> 
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [ChunkedSum<>.T], ["getShardOffsets"], ["getFlops", "getBytesRead"]> {
+def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"], ["getFlops", "getBytesRead"]> {
   let summary = "look up a row of the table for each token";
   let description = [{
     `y[b,s,:] = table[ids[b,s],:]`. Rule `ab,VD->abD`: with the vocabulary sharded a
-    rank gives zeros for rows it does not hold, so the result is partial.
+    rank gives zeros for rows it does not hold, so the result is partial. With
+    `vocabulary` there are only that many ids: rows from there on are padding.
 
     Lifespan: from tgpt-import to plan-lower; its backward is `embedding_grad`.
 
@@ -41,8 +42,9 @@ def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [ChunkedSum<>.T], ["getSh
     - C1: the table is [vocabulary, width], the result [batch, sequence, width].
     - C2: batch and sequence are those of the ids, the width that of the table.
     - C3: the result has the table's element type T.
+    - C4: `vocabulary` is 1 to the number of rows of the table.
   }];
-  let arguments = (ins Tgpt_TokenTensor:$ids, Tgpt_Tensor:$table);
+  let arguments = (ins Tgpt_TokenTensor:$ids, Tgpt_Tensor:$table, OptionalAttr<I64Attr>:$vocabulary);
   let results = (outs Tgpt_Tensor:$output);
 }
 
@@ -320,6 +322,32 @@ def Tgpt_DropoutOp : Tgpt_ForwardFormat<"dropout", [DeclareOpInterfaceMethods<Ra
   let results = (outs Tgpt_Tensor:$output);
 }
 
+def Tgpt_SplitOp : Tgpt_Op<"split", [Pure]> {
+  let summary = "the last dim in parts: what a fused linear gives to its readers";
+  let description = [{
+    A fused weight, as checkpoints hold it, is one matrix product whose result is cut into
+    parts, in order. `names` are what the parts' own weights will be called in the place
+    of the fused name: q in `layers.0.attn.q.weight` for qkv in `layers.0.attn.qkv.weight`.
+
+    Lifespan: from tgpt-import to tgpt-split-fused, which gives each part a linear and
+    parameters of its own.
+
+    ```mlir
+    // args: %qkv: tensor<2x8x96xf32>
+    %q, %k, %v = tgpt.split %qkv {names = ["q", "k", "v"]} : (tensor<2x8x96xf32>) -> (tensor<2x8x64xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>)
+    ```
+
+    Constraints:
+    - C1: there are two parts or more, of the input's rank, leading dims and element type.
+    - C2: the last dims of the parts add up to that of the input.
+    - C3: there is a name for each part, different from the others, of letters, digits and '_'.
+  }];
+  let arguments = (ins Tgpt_Tensor:$input, StrArrayAttr:$names);
+  let results = (outs Variadic<Tgpt_Tensor>:$parts);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def Tgpt_CastOp : Tgpt_ForwardFormat<"cast"> {
   let summary = "round to another element type";
   let description = [{
@@ -349,7 +377,9 @@ def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["getKernelAtt
     (arXiv 1512.00567): `lse - (1-e) logits[label] - e mean(logits)`. `z_loss` adds
     `z_loss lse^2` (arXiv 2204.02311). Rule `abV,ab->,,ab`, V blocked: with the
     vocabulary to be sharded, `tgpt-split-loss` writes the op as row_max, softmax_sums
-    and token_loss, and row_mean where labels are smoothed.
+    and token_loss, and row_mean where labels are smoothed. With `vocabulary` the columns
+    from there on are padding: they count for nothing, as if their logits were minus
+    infinity.
 
     Lifespan: from tgpt-import to tgpt-split-loss or plan-lower; its backward is
     `cross_entropy_grad`, for which lse is kept.
@@ -364,9 +394,10 @@ def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["getKernelAtt
     - C2: batch and sequence are equal.
     - C3: loss_sum, token_count and lse have the accumulation type A(T) of the logits.
     - C4: `label_smoothing` is at least 0 and below 1, `z_loss` finite and at least 0.
+    - C5: `vocabulary` is 1 to the number of columns of the logits.
   }];
   let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing,
-                       DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
+                       DefaultValuedAttr<F64Attr, "0.0">:$z_loss, OptionalAttr<I64Attr>:$vocabulary);
   let results = (outs Tgpt_Scalar:$loss_sum, Tgpt_Scalar:$token_count, Tgpt_AccTensor:$lse);
 }
 

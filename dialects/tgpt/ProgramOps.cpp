@@ -28,6 +28,14 @@ LogicalResult ParameterOp::verify() {
            .holds(element.isF64() || element.isF32() || element.isBF16() || element.isF16(),
                   "the element type is not f64, f32, bf16 or f16"))
     return failure();
+  if (std::optional<dist::WindowAttr> window = getWindow()) {
+    int64_t rank = window->getShape().size();
+    if (!Constraint(*this, "C3")
+             .holds(rank == type.getRank(),
+                    "the window has " + Twine(rank) + " dims, the type " + Twine(type.getRank())) ||
+        !Constraint(*this, "C3").holds(!getPerLayer(), "a window is of one tensor, not of one a layer"))
+      return failure();
+  }
   size_t stars = getSymName().count('*');
   Constraint c2(*this, "C2");
   if (!getPerLayer())

@@ -7,6 +7,7 @@
 #ifndef TGPT_DIALECTS_TGPT_PROGRAMOPS_TD
 #define TGPT_DIALECTS_TGPT_PROGRAMOPS_TD
 
+include "dialects/dist/DistWindow.td"
 include "dialects/tgpt/TgptDialect.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -50,6 +51,8 @@ def Tgpt_ParameterOp : Tgpt_Op<"parameter", [Symbol]> {
   let description = [{
     With `per_layer` the declaration stands for that many parameters, one a layer; its
     name has a `*` where the layer's number goes. `no_decay` exempts it from weight decay.
+    With a `window` it is a part of a logical tensor, or larger than that by padding; the
+    initial values are those of the logical tensor, those of padding 0.
 
     Lifespan: from tgpt-import to plan-lower, which makes a buffer of it; per_layer
     until tgpt-unroll-layers, which writes the layers out.
@@ -57,14 +60,16 @@ def Tgpt_ParameterOp : Tgpt_Op<"parameter", [Symbol]> {
     ```mlir
     tgpt.parameter @embed.weight : tensor<256x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
     tgpt.parameter @"layers.*.attn_norm.weight" : tensor<64xf32> = #tgpt.init<mean = 1.0, stddev = 0.0> per_layer 4 {no_decay}
+    tgpt.parameter @layers.0.attn.k.weight : tensor<16x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02> {window = #dist.window<"layers.0.attn.qkv.weight", shape = [96, 64], at = [64, 0]>}
     ```
 
     Constraints:
     - C1: the type is static, of element type f64, f32, bf16 or f16.
     - C2: `per_layer` is at least 1 and comes with exactly one `*` in the name, which has none otherwise.
+    - C3: a `window` has the rank of the type and comes without `per_layer`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, Tgpt_InitAttr:$init,
-                       OptionalAttr<I64Attr>:$per_layer, UnitAttr:$no_decay);
+                       OptionalAttr<I64Attr>:$per_layer, UnitAttr:$no_decay, OptionalAttr<Dist_WindowAttr>:$window);
   let assemblyFormat = "$sym_name `:` $type `=` $init (`per_layer` custom<Count>($per_layer)^)? attr-dict";
   let hasVerifier = 1;
 }

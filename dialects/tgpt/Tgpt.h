@@ -7,6 +7,7 @@
 #ifndef TGPT_DIALECTS_TGPT_TGPT_H
 #define TGPT_DIALECTS_TGPT_TGPT_H
 
+#include "dialects/dist/Dist.h"
 #include "dialects/interfaces/OpKnowledge.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -44,6 +45,9 @@ inline constexpr llvm::StringLiteral chunksAttributeName = "tgpt.chunks";
 /// The chunks of the op's sum that lie in the local operand; 0 where the op has no
 /// `tgpt.chunks`.
 int64_t localChunksOf(mlir::Operation *op);
+
+/// The share of an op's operations that are the model's: what is left works on padding.
+inline constexpr llvm::StringLiteral modelShareAttributeName = "tgpt.model_share";
 
 } // namespace tgpt
 

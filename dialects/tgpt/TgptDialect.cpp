@@ -125,6 +125,11 @@ LogicalResult TgptDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (attribute.getName() == recomputeAttributeName)
     return verifyNamed(op, attribute, isa<BoolAttr>(attribute.getValue()), "true or false");
+  if (attribute.getName() == modelShareAttributeName) {
+    auto share = dyn_cast<FloatAttr>(attribute.getValue());
+    bool isLegal = share && share.getType().isF64() && share.getValueAsDouble() > 0 && share.getValueAsDouble() <= 1;
+    return verifyNamed(op, attribute, isLegal, "an f64 above 0 and at most 1");
+  }
   if (attribute.getName() == recomputedAttributeName)
     return verifyNamed(op, attribute, isa<UnitAttr>(attribute.getValue()), "no value");
   return success();

@@ -32,6 +32,8 @@ def TgptDialect : Dialect {
     - `tgpt.recomputed` on an op of the backward that does so, a unit;
     - `tgpt.chunks` on an op with a sum: how it is cut where bits must not depend on the grid, a #tgpt.chunks;
     - `tgpt.reduction` on the module: "canonical" where they must not, a string;
+    - `tgpt.model_share` on an op that works on padding too: the share of its operations
+      that are the model's, an f64 above 0 and at most 1;
     - `tgpt.phase` on a function: "begin", "micro_batch" or "update";
     - `tgpt.name` on a function's argument or result: what a plan calls it, a string.
   }];

@@ -23,11 +23,11 @@ class Tgpt_TrainingOp<string mnemonic, list<Trait> traits = [], list<string> ker
 // Cross-entropy in three steps, each of which may be sharded over the vocabulary.
 //===----------------------------------------------------------------------===//
 
-def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max"> {
+def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max", [], ["getKernelAttributes", "getShardOffsets"]> {
   let summary = "the largest logit of each token";
   let description = [{
     The first step of a sharded cross-entropy. Rule `abV->ab`; a sharded V leaves the
-    result partial (max).
+    result partial (max). Columns from `vocabulary` on are padding and left out.
 
     Lifespan: from tgpt-split-loss to plan-lower.
 
@@ -40,17 +40,18 @@ def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max"> {
     - C1: the logits are [batch, sequence, vocabulary], the result [batch, sequence].
     - C2: batch and sequence are equal.
     - C3: the result has the accumulation type A(T) of the logits.
+    - C4: `vocabulary` is 1 to the number of columns of the logits.
   }];
-  let arguments = (ins Tgpt_Tensor:$logits);
+  let arguments = (ins Tgpt_Tensor:$logits, OptionalAttr<I64Attr>:$vocabulary);
   let results = (outs Tgpt_AccTensor:$maximum);
 }
 
-def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [ChunkedSum<>.T], ["getKernelAttributes"]> {
+def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"]> {
   let summary = "the mean logit of each token";
   let description = [{
     What a sharded cross-entropy with smoothed labels needs besides. Rule `abV->ab`; the
     sum is divided by the size of the whole vocabulary, so that a sharded V leaves the
-    result partial.
+    result partial. Columns from `vocabulary` on are padding and left out.
 
     Lifespan: from tgpt-split-loss to plan-lower.
 
@@ -63,16 +64,18 @@ def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [ChunkedSum<>.T], ["getKernelAt
     - C1: the logits are [batch, sequence, vocabulary], the result [batch, sequence].
     - C2: batch and sequence are equal.
     - C3: the result has the accumulation type A(T) of the logits.
+    - C4: `vocabulary` is 1 to the number of columns of the logits.
   }];
-  let arguments = (ins Tgpt_Tensor:$logits);
+  let arguments = (ins Tgpt_Tensor:$logits, OptionalAttr<I64Attr>:$vocabulary);
   let results = (outs Tgpt_AccTensor:$mean);
 }
 
-def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [ChunkedSum<>.T], ["getShardOffsets"]> {
+def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"]> {
   let summary = "sum of exp(logit - max) of each row, and the label's logit";
   let description = [{
     The second step of a sharded cross-entropy. Rule `abV,ab,ab->ab,ab`; a sharded V
     leaves both results partial: the label's logit is 0 on ranks that do not hold it.
+    Columns from `vocabulary` on are padding and left out.
 
     Lifespan: from tgpt-split-loss to plan-lower.
 
@@ -85,8 +88,9 @@ def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [ChunkedSum<>.T], ["get
     - C1: the logits are [batch, sequence, vocabulary], all others [batch, sequence].
     - C2: batch and sequence are equal.
     - C3: maximum and results have the accumulation type A(T) of the logits.
+    - C4: `vocabulary` is 1 to the number of columns of the logits.
   }];
-  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum);
+  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum, OptionalAttr<I64Attr>:$vocabulary);
   let results = (outs Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
 }
 

@@ -66,11 +66,12 @@ private:
 
 } // namespace
 
-/// Rows of the embedding table; 0 without an embedding.
+/// Ids that the embedding knows: the rows of its table but padding; 0 without an embedding.
 static int64_t vocabularyOf(const ProgramParts &parts) {
   for (dist::SegmentOp segment : parts.segments)
     for (auto embedding : segment.getBody().getOps<EmbeddingOp>())
-      return globalShapeOf(cast<RankedTensorType>(embedding.getTable().getType())).front();
+      return embedding.getVocabulary().value_or(
+          globalShapeOf(cast<RankedTensorType>(embedding.getTable().getType())).front());
   return 0;
 }
 
@@ -83,7 +84,8 @@ FailureOr<planir::TrainingAttr> ProgramLowering::trainingFacts() {
   Type compute = builder.getF32Type();
   for (const DeclaredVariable &variable : parts.variables)
     if (variable.role == planir::VariableRole::Parameter) {
-      parameters += ShapedType::getNumElements(globalShapeOf(variable.type));
+      SmallVector<int64_t> global = globalShapeOf(variable.type);
+      parameters += variable.window ? variable.window.elementsIn(global) : ShapedType::getNumElements(global);
       compute = variable.type.getElementType();
     }
   SmallVector<int64_t> global = globalShapeOf(tokens);
@@ -122,7 +124,9 @@ void ProgramLowering::addVariables(StageLowering &lowering, const StageFlow &flo
     auto init = planir::InitializerAttr::get(
         builder.getContext(), builder.getF64FloatAttr(variable.init ? variable.init.getMean() : 0),
         isRandom ? builder.getF64FloatAttr(variable.init.getStddev()) : FloatAttr(),
-        isRandom ? variable.parameter : StringAttr());
+        !isRandom         ? StringAttr()
+        : variable.window ? variable.window.getName()
+                          : variable.parameter);
     bool isOwner = owned.insert(variable.name).second;
     bool isFlat = variable.bucket && !variable.bucket->pieceAxes.empty();
     // What is in the pieces is reduced over their axes.
@@ -133,7 +137,7 @@ void ProgramLowering::addVariables(StageLowering &lowering, const StageFlow &flo
                                lowering.getBuffers().ofVariable(variable.name).value(),
                                isFlat ? builder.getI64IntegerAttr(variable.offset) : IntegerAttr(),
                                isFlat ? builder.getStrArrayAttr(variable.bucket->pieceAxes) : ArrayAttr(),
-                               finalLayout(variable.type, reduced), init, isOwner);
+                               finalLayout(variable.type, reduced), init, isOwner, variable.window);
   }
 }
 

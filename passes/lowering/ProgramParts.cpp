@@ -34,9 +34,11 @@ static planir::VariableRole roleOf(StateRole role) {
 
 static void findVariables(ModuleOp module, ProgramParts &parts) {
   llvm::StringMap<InitAttr> initOf;
+  llvm::StringMap<dist::WindowAttr> windowOf;
   for (Operation &op : module.getOps()) {
     if (auto parameter = dyn_cast<ParameterOp>(op)) {
       initOf[parameter.getSymName()] = parameter.getInit();
+      windowOf[parameter.getSymName()] = parameter.getWindowAttr();
       parts.variables.push_back({op.getLoc(), parameter.getSymNameAttr(), cast<RankedTensorType>(parameter.getType()),
                                  planir::VariableRole::Parameter, parameter.getSymNameAttr(), parameter.getInit()});
     } else if (auto state = dyn_cast<StateOp>(op)) {
@@ -50,6 +52,8 @@ static void findVariables(ModuleOp module, ProgramParts &parts) {
   }
   for (auto [i, variable] : llvm::enumerate(parts.variables)) {
     parts.variableIndex[variable.name] = i;
+    if (variable.parameter)
+      variable.window = windowOf.lookup(variable.parameter);
     if (variable.role == planir::VariableRole::Master) // a master copy starts as its parameter
       variable.init = initOf.lookup(variable.parameter);
   }

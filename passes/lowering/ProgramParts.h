@@ -34,6 +34,7 @@ struct DeclaredVariable {
   bool isTransient = false;               ///< may be overwritten after its last read in the update
   const DeclaredBucket *bucket = nullptr; ///< that it is a member of
   int64_t offset = 0;                     ///< its first element there
+  dist::WindowAttr window = {};           ///< of its parameter; null: it is the tensor itself
 };
 
 /// A bucket of the module, with what it takes from its members.

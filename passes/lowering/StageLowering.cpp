@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/lowering/StageLowering.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tgpt;
@@ -326,7 +327,7 @@ CostAttr StageLowering::costWithAccumulation(Operation *op, int64_t accumulated)
 }
 
 /// Local operations times the shards they were cut into within a dp rank's micro-batch:
-/// replicas count once, and what is recomputed is no work of the model's.
+/// replicas count once, and what is recomputed or done on padding is no work of the model's.
 void StageLowering::countModelFlops(KernelOpInterface op) {
   if (segmentKind != planir::SegmentKind::Forward && segmentKind != planir::SegmentKind::Backward)
     return;
@@ -345,7 +346,9 @@ void StageLowering::countModelFlops(KernelOpInterface op) {
   dist::MeshOp mesh = parts.mesh;
   for (StringRef data : {"dp", "dp_replica"})
     axes.remove(data);
-  modelFlops += costOf(op).getFlops() * mesh.sizeOf(axes.getArrayRef());
+  int64_t flops = costOf(op).getFlops() * mesh.sizeOf(axes.getArrayRef());
+  auto share = op->getAttrOfType<FloatAttr>(modelShareAttributeName);
+  modelFlops += share ? std::llround(double(flops) * share.getValueAsDouble()) : flops;
 }
 
 //===----------------------------------------------------------------------===//

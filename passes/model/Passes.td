@@ -102,4 +102,75 @@ def UnrollLayers : Pass<"tgpt-unroll-layers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tgpt::TgptDialect"];
 }
 
+def SplitFused : Pass<"tgpt-split-fused", "::mlir::ModuleOp"> {
+  let summary = "give each part of a fused linear a weight of its own";
+  let description = [{
+    A fused weight lies in one matrix what its readers take apart: query, key and value,
+    or gate and up. Tensor parallelism cuts each part by itself (heads with heads), so
+    before sharding each part becomes a linear with its own weight and bias: windows on
+    the fused ones. Checkpoints and initial values keep those; the numbers computed are
+    the same.
+
+    **Input**
+    ```mlir
+    tgpt.parameter @layers.0.attn.qkv.weight : tensor<96x64xf32> = ...
+    %w = tgpt.read @layers.0.attn.qkv.weight : tensor<96x64xf32>
+    %qkv = tgpt.linear %x, %w : (tensor<2x8x64xf32>, tensor<96x64xf32>) -> tensor<2x8x96xf32>
+    %q, %k, %v = tgpt.split %qkv {names = ["q", "k", "v"]} : ...
+    ```
+    **Output**
+    ```mlir
+    tgpt.parameter @layers.0.attn.q.weight : tensor<64x64xf32> = ... {window = #dist.window<"layers.0.attn.qkv.weight", shape = [96, 64], at = [0, 0]>}
+    tgpt.parameter @layers.0.attn.k.weight : tensor<16x64xf32> = ... {window = #dist.window<"layers.0.attn.qkv.weight", shape = [96, 64], at = [64, 0]>}
+    ...
+    %wq = tgpt.read @layers.0.attn.q.weight : tensor<64x64xf32>
+    %q = tgpt.linear %x, %wq : (tensor<2x8x64xf32>, tensor<64x64xf32>) -> tensor<2x8x64xf32>
+    ...
+    ```
+    Fails when what is split is not the result of a linear of parameters that are read by
+    it alone, or when a part's name is taken.
+  }];
+  let statistics = [
+    Statistic<"numSplit", "linears-split", "Number of fused linears taken apart">,
+    Statistic<"numParts", "parts", "Number of linears they became">,
+    Statistic<"numKept", "linears-kept", "Number of linears whose result is not split">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+}
+
+def PadVocabulary : Pass<"tgpt-pad-vocabulary", "::mlir::ModuleOp"> {
+  let summary = "add rows to the embedding and the head until a number divides them";
+  let description = [{
+    The vocabulary is sharded over tensor-parallel ranks, and kernels like round sizes.
+    Tables that `multiple` does not divide get more rows: padding, which is zero and stays
+    so, since ids never name it, the loss leaves its logits out, and their gradient is 0.
+    The parameter is a window on the tensor without padding, so checkpoints, norms and
+    initial values do not change.
+
+    **Input**
+    ```mlir
+    tgpt.parameter @embed.weight : tensor<257x64xf32> = ...
+    %table = tgpt.read @embed.weight : tensor<257x64xf32>
+    %x = tgpt.embedding %tokens, %table : (tensor<2x8xi32>, tensor<257x64xf32>) -> tensor<2x8x64xf32>
+    ```
+    **Output** (`multiple=4`)
+    ```mlir
+    tgpt.parameter @embed.weight : tensor<260x64xf32> = ... {window = #dist.window<"embed.weight", shape = [257, 64], at = [0, 0]>}
+    %table = tgpt.read @embed.weight : tensor<260x64xf32>
+    %x = tgpt.embedding %tokens, %table {vocabulary = 257 : i64} : (tensor<2x8xi32>, tensor<260x64xf32>) -> tensor<2x8x64xf32>
+    ```
+    Fails when `multiple` is below 1, or a table that needs padding is read by something
+    else than embeddings and linears whose results are logits of a `tgpt.cross_entropy`.
+  }];
+  let options = [
+    Option<"multiple", "multiple", "int64_t", "1", "Number that divides the rows afterwards">,
+  ];
+  let statistics = [
+    Statistic<"numPadded", "tables-padded", "Number of parameters that got rows">,
+    Statistic<"numRows", "rows-added", "Number of rows they got">,
+    Statistic<"numKept", "tables-kept", "Number of tables that are divisible already">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+}
+
 #endif // TGPT_PASSES_MODEL_PASSES_TD

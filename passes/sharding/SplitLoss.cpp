@@ -36,12 +36,13 @@ void split(CrossEntropyOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Type row = op.getLse().getType();
-  auto maximum = RowMaxOp::create(builder, loc, row, op.getLogits());
-  auto sums = SoftmaxSumsOp::create(builder, loc, row, row, op.getLogits(), op.getLabels(), maximum.getMaximum());
+  auto maximum = RowMaxOp::create(builder, loc, row, op.getLogits(), op.getVocabularyAttr());
+  auto sums = SoftmaxSumsOp::create(builder, loc, row, row, op.getLogits(), op.getLabels(), maximum.getMaximum(),
+                                    op.getVocabularyAttr());
   SmallVector<Operation *> steps = {maximum, sums};
   Value meanLogit;
   if (!op.getLabelSmoothing().isZero()) {
-    meanLogit = RowMeanOp::create(builder, loc, row, op.getLogits());
+    meanLogit = RowMeanOp::create(builder, loc, row, op.getLogits(), op.getVocabularyAttr());
     steps.push_back(meanLogit.getDefiningOp());
   }
   auto loss = TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), row,

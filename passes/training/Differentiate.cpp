@@ -40,12 +40,15 @@ namespace {
 
 constexpr StringLiteral lossName = "loss_sum", countName = "token_count";
 
-/// Marks the ops it sees inserted with the layer of the op being differentiated.
+/// Marks the ops it sees inserted with the layer of the op being differentiated, and
+/// with the share of its operations that are the model's.
 struct LayerListener : OpBuilder::Listener {
-  Attribute layer;
+  Attribute layer, modelShare;
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (layer)
       op->setAttr(layerAttributeName, layer);
+    if (modelShare && isa<CostOpInterface>(op))
+      op->setAttr(modelShareAttributeName, modelShare);
   }
 };
 
@@ -177,6 +180,7 @@ struct DifferentiatePass : tgpt::impl::DifferentiateBase<DifferentiatePass> {
     if (!differentiable)
       return op->emitError() << "cannot be differentiated, but lies between a parameter and the loss";
     listener.layer = op->getAttr(layerAttributeName);
+    listener.modelShare = op->getAttr(modelShareAttributeName);
     ++numDifferentiated;
     return differentiable.buildBackward(builder, reverse);
   }

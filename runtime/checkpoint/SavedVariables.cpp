@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/SavedVariables.h"
 
 #include "runtime/plan/Error.h"
+#include "runtime/plan/LogicalVariable.h"
 
 #include <map>
 
@@ -26,12 +27,12 @@ static DType fromPlan(tgpt::plan::DType dtype) {
   }
 }
 
-/// Dtypes of all variables by name: a job has checked that copies of one agree.
+/// Dtypes of all logical tensors by name: a job has checked that copies of one, and windows on one, agree.
 static std::map<std::string, DType> dtypesOf(const tgpt::plan::Plan &plan) {
   std::map<std::string, DType> dtypes;
   for (const tgpt::plan::StageProgram &stage : plan.stages())
     for (const Variable &variable : stage.variables())
-      dtypes[variable.name()] = fromPlan(stage.buffers(variable.buffer()).dtype());
+      dtypes[logicalName(variable)] = fromPlan(stage.buffers(variable.buffer()).dtype());
   return dtypes;
 }
 

@@ -37,11 +37,11 @@ void tgpt::runtime::initialize(const plan::Initializer &initializer, uint64_t se
   // A 16-bit weight starts as its f32 master copy rounded, as the optimizer leaves it.
   bool hasMaster = sizeInBytes(run.elements.dtype) == 2;
   auto rounded = [&](double value) { return hasMaster ? static_cast<float>(value) : value; };
-  if (initializer.kind() != plan::Initializer::NORMAL) {
-    for (int64_t i = 0; i < run.count(); ++i)
-      storeElement(run.elements, rounded(initializer.value()), i);
-    return;
-  }
+  if (initializer.kind() != plan::Initializer::NORMAL)
+    return forEachRow(run, [&](int64_t held, int64_t, int64_t length) {
+      for (int64_t i = held; i < held + length; ++i)
+        storeElement(run.elements, rounded(initializer.value()), i);
+    });
   NormalStream stream(seed, initializer.key());
   forEachRow(run, [&](int64_t held, int64_t global, int64_t length) {
     std::array<double, 2> pair{};

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Every element of a variable depends on the plan's seed, the initializer's key
-// and the element's *global* row-major index i, never on the sharding:
+// and the element's row-major index i in the logical tensor, never on the sharding.
+// Padding is left as it is, which is 0.
 //
 //   CONSTANT  value
 //   NORMAL    value + stddev * z(i), where, all in double:
@@ -46,7 +47,7 @@ private:
   uint64_t key;
 };
 
-/// Fills the elements of a variable that a rank holds.
+/// Fills the elements of a variable that a rank holds, but padding.
 void initialize(const plan::Initializer &initializer, uint64_t seed, const ShardRun &run);
 /// The same where it holds all of a shard.
 void initialize(const plan::Initializer &initializer, uint64_t seed, const Shard &shard, const TensorView &local);

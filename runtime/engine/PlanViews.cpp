@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/PlanViews.h"
+#include "runtime/plan/LogicalVariable.h"
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -81,9 +82,9 @@ ShardRun tgpt::runtime::runOf(const plan::Variable &variable, const plan::StageP
   run.rank = variable.global_shape_size();
   for (int i = 0; i < run.rank; ++i) {
     const auto &axes = variable.dims(i).axes();
-    run.shard.globalShape[i] = variable.global_shape(i);
+    run.shard.globalShape[i] = logicalSize(variable, i);
     run.shape[i] = variable.global_shape(i) / grid.sizeOf(axes);
-    run.shard.start[i] = grid.indexAlong(rank, axes) * run.shape[i];
+    run.shard.start[i] = windowStart(variable, i) + grid.indexAlong(rank, axes) * run.shape[i];
   }
   run.elements = local;
   run.elements.rank = 1;

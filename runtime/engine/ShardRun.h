@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A shard is a box of the global tensor. A rank holds all of its elements, or, where
+// A shard is a box of the logical tensor; where a padded variable reaches beyond the
+// tensor, so does the box, and the elements outside are padding. A rank holds all of its elements, or, where
 // the variable lies in a flat tensor cut into pieces, a run of them in row-major
 // order, which may be empty.
 //
@@ -21,10 +22,10 @@
 
 namespace tgpt::runtime {
 
-/// Which part of a global tensor a rank holds.
+/// Which part of a logical tensor a rank holds.
 struct Shard {
-  std::array<int64_t, TensorView::maxRank> start{}; // global index of local element 0
-  std::array<int64_t, TensorView::maxRank> globalShape{};
+  std::array<int64_t, TensorView::maxRank> start{};       // index of local element 0 in the logical tensor
+  std::array<int64_t, TensorView::maxRank> globalShape{}; // of the logical tensor
 };
 
 /// Consecutive elements of a shard, in memory.
@@ -48,17 +49,23 @@ struct ShardRun {
 };
 
 /// Calls body(held element, global element, length) for the parts of the run that lie
-/// within one row, and so are neighbours in the global tensor too.
+/// within one row, and so are neighbours in the logical tensor too. Padding is passed over.
 template <typename Body> void forEachRow(const ShardRun &run, const Body &body) {
   int64_t row = run.rank == 0 ? 1 : run.shape[run.rank - 1];
   for (int64_t held = 0, length; held < run.count(); held += length) {
     int64_t rest = run.first + held, global = 0, stride = 1;
     length = std::min(row - rest % row, run.count() - held);
+    int64_t inside = length;
     for (int i = run.rank - 1; i >= 0; rest /= run.shape[i--]) {
-      global += (run.shard.start[i] + rest % run.shape[i]) * stride;
+      int64_t index = run.shard.start[i] + rest % run.shape[i];
+      inside = std::min(inside, i == run.rank - 1                  ? run.shard.globalShape[i] - index
+                                : index < run.shard.globalShape[i] ? length
+                                                                   : 0);
+      global += index * stride;
       stride *= run.shard.globalShape[i];
     }
-    body(held, global, length);
+    if (inside > 0)
+      body(held, global, inside);
   }
 }
 

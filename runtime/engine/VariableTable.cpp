@@ -14,6 +14,7 @@
 #include "runtime/engine/PlanViews.h"
 #include "runtime/engine/Scalar.h"
 #include "runtime/plan/Error.h"
+#include "runtime/plan/LogicalVariable.h"
 #include "runtime/plan/PlanText.h"
 
 #include <algorithm>
@@ -29,19 +30,25 @@ VariableTable::VariableTable(const plan::Plan &plan, const RankGrid &grid,
     : plan(plan), grid(grid), arenas(arenas) {
   for (const plan::StageProgram &stage : plan.stages())
     for (const plan::Variable &variable : stage.variables()) {
-      Copies &copies = variables[variable.name()];
+      Logical &logical = variables[logicalName(variable)];
+      if (logical.parts.empty())
+        logical.entry = logicalVariable(variable);
+      auto part = std::find_if(logical.parts.begin(), logical.parts.end(), [&](const Copies &copies) {
+        return copies.front().variable->name() == variable.name();
+      });
+      Copies &copies = part == logical.parts.end() ? logical.parts.emplace_back() : *part;
       copies.insert(variable.owner() ? copies.begin() : copies.end(), {stage.stage(), &variable});
     }
 }
 
 std::vector<std::string> VariableTable::names() const {
   std::vector<std::string> result;
-  for (const auto &[name, copies] : variables)
+  for (const auto &[name, logical] : variables)
     result.push_back(name);
   return result;
 }
 
-const VariableTable::Copies &VariableTable::copiesOf(std::string_view name) const {
+const VariableTable::Logical &VariableTable::find(std::string_view name) const {
   auto found = variables.find(name);
   if (found != variables.end())
     return found->second;
@@ -51,7 +58,7 @@ const VariableTable::Copies &VariableTable::copiesOf(std::string_view name) cons
 }
 
 const plan::Variable &VariableTable::entry(std::string_view name) const {
-  return *copiesOf(name).front().variable;
+  return find(name).entry;
 }
 
 const plan::Buffer &VariableTable::bufferOf(const Copy &copy) const {
@@ -82,10 +89,10 @@ bool VariableTable::isFirstReplica(const Copy &copy, int64_t rank) const {
   return true;
 }
 
-LogicalTensor VariableTable::emptyTensor(const Copy &copy) const {
+LogicalTensor VariableTable::emptyTensor(const Logical &logical) const {
   LogicalTensor tensor;
-  tensor.dtype = dtypeOf(bufferOf(copy).dtype());
-  tensor.shape.assign(copy.variable->global_shape().begin(), copy.variable->global_shape().end());
+  tensor.dtype = dtypeOf(bufferOf(logical.parts.front().front()).dtype());
+  tensor.shape.assign(logical.entry.global_shape().begin(), logical.entry.global_shape().end());
   tensor.bytes.resize(tensor.view().bytes());
   return tensor;
 }
@@ -130,31 +137,56 @@ void VariableTable::gatherShard(const Copy &copy, int64_t rank, const LogicalTen
 }
 
 LogicalTensor VariableTable::read(std::string_view name) const {
-  const Copy &copy = copiesOf(name).front();
-  LogicalTensor tensor = emptyTensor(copy);
-  for (int64_t rank : holders(copy))
-    if (isFirstReplica(copy, rank) && grid.indexAlong(rank, copy.variable->partial_axes()) == 0)
-      gatherShard(copy, rank, tensor);
+  const Logical &logical = find(name);
+  LogicalTensor tensor = emptyTensor(logical);
+  for (const Copies &copies : logical.parts)
+    for (int64_t rank : holders(copies.front())) {
+      const Copy &copy = copies.front();
+      if (isFirstReplica(copy, rank) && grid.indexAlong(rank, copy.variable->partial_axes()) == 0)
+        gatherShard(copy, rank, tensor);
+    }
   return tensor;
 }
 
+/// Gives a rank its elements of the value; the others of its addends are 0, and padding stays.
+static void writeTo(const ShardRun &run, bool isFirstAddend, const LogicalTensor &value) {
+  if (isFirstAddend)
+    pick(run, value, run.elements.as<std::byte>());
+  else if (run.count() > 0)
+    std::memset(run.elements.data, 0, run.elements.bytes());
+}
+
 void VariableTable::write(std::string_view name, const LogicalTensor &value) const {
-  const Copies &copies = copiesOf(name);
-  LogicalTensor expected = emptyTensor(copies.front());
+  const Logical &logical = find(name);
+  LogicalTensor expected = emptyTensor(logical);
   if (value.dtype != expected.dtype || value.shape != expected.shape || value.bytes.size() != expected.bytes.size())
     throw Error("variable '" + std::string(name) + "' is " +
-                tensorText(bufferOf(copies.front()).dtype(), expected.shape) + " of " +
+                tensorText(bufferOf(logical.parts.front().front()).dtype(), expected.shape) + " of " +
                 std::to_string(expected.bytes.size()) + " bytes, but the value given has " +
                 std::to_string(value.shape.size()) + " dimensions and " + std::to_string(value.bytes.size()) +
                 " bytes" + (value.dtype != expected.dtype ? " of another dtype" : ""));
-  for (const Copy &copy : copies)
-    for (int64_t rank : holders(copy)) {
-      ShardRun run = runOf(copy, rank);
-      if (grid.indexAlong(rank, copy.variable->partial_axes()) == 0)
-        pick(run, value, run.elements.as<std::byte>());
-      else if (run.count() > 0)
-        std::memset(run.elements.data, 0, run.elements.bytes());
-    }
+  for (const Copies &copies : logical.parts)
+    for (const Copy &copy : copies)
+      for (int64_t rank : holders(copy))
+        writeTo(runOf(copy, rank), grid.indexAlong(rank, copy.variable->partial_axes()) == 0, value);
+}
+
+/// The same bits, or two zeros (a sum of no terms is +0, a product may be -0).
+static bool sameElement(const TensorView &a, const TensorView &b, int64_t i) {
+  size_t size = sizeInBytes(a.dtype);
+  return std::memcmp(a.as<std::byte>() + i * size, b.as<std::byte>() + i * size, size) == 0 ||
+         (loadElement(a, i) == 0 && loadElement(b, i) == 0);
+}
+
+static bool sameElements(const TensorView &a, const std::byte *b) {
+  if (a.elements() == 0 || std::memcmp(a.data, b, a.bytes()) == 0)
+    return true;
+  TensorView other = a;
+  other.data = const_cast<std::byte *>(b);
+  for (int64_t i = 0; i < a.elements(); ++i)
+    if (!sameElement(a, other, i))
+      return false;
+  return true;
 }
 
 void VariableTable::failDifferent(const Copy &copy, const std::string &source, const std::byte *expected,
@@ -162,22 +194,21 @@ void VariableTable::failDifferent(const Copy &copy, const std::string &source, c
   TensorView held = runOf(copy, rank).elements;
   TensorView other = held;
   other.data = const_cast<std::byte *>(expected);
-  size_t size = sizeInBytes(held.dtype);
   int64_t i = 0;
-  while (std::memcmp(expected + i * size, held.as<std::byte>() + i * size, size) == 0)
+  while (sameElement(held, other, i))
     ++i;
   throw Error("copies of variable '" + copy.variable->name() + "' differ: local element " + std::to_string(i) + " of " +
               grid.describe(rank) + " is " + std::to_string(loadElement(held, i)) + ", but " + source + " has " +
               std::to_string(loadElement(other, i)));
 }
 
-/// What every rank holds equals its part of the assembled tensor.
+/// What every rank holds equals its part of the assembled tensor, and its padding is 0.
 void VariableTable::verifyAgainst(const LogicalTensor &expected, const Copy &copy, int64_t ownerStage) const {
   for (int64_t rank : holders(copy)) {
     ShardRun run = runOf(copy, rank);
     std::vector<std::byte> part(run.elements.bytes());
     pick(run, expected, part.data());
-    if (!part.empty() && std::memcmp(part.data(), run.elements.data, part.size()) != 0)
+    if (!sameElements(run.elements, part.data()))
       failDifferent(copy, "the first copy in stage " + std::to_string(ownerStage), part.data(), rank);
   }
 }
@@ -194,22 +225,26 @@ void VariableTable::verifyPartial(const Copy &copy) const {
     for (int64_t rank : holders(copy)) {
       ShardRun run = runOf(copy, rank);
       if (run.count() > 0 && place(rank, run) == place(first, expected) &&
-          std::memcmp(expected.elements.data, run.elements.data, run.elements.bytes()) != 0)
+          !sameElements(run.elements, expected.elements.as<std::byte>()))
         failDifferent(copy, grid.describe(first), expected.elements.as<std::byte>(), rank);
     }
   }
 }
 
 void VariableTable::verifyCopiesEqual() const {
-  for (const auto &[name, copies] : variables) {
+  for (const auto &[name, logical] : variables) {
     // A metric is each stage's own counter.
-    if (copies.front().variable->role() == plan::Variable::METRIC)
+    if (logical.entry.role() == plan::Variable::METRIC)
       continue;
-    bool partial = std::any_of(copies.begin(), copies.end(),
-                               [](const Copy &copy) { return copy.variable->partial_axes_size() > 0; });
-    LogicalTensor expected = partial ? LogicalTensor() : read(name);
-    for (const Copy &copy : copies)
-      partial ? verifyPartial(copy) : verifyAgainst(expected, copy, copies.front().stage);
+    auto isPartial = [](const Copy &copy) { return copy.variable->partial_axes_size() > 0; };
+    LogicalTensor expected;
+    for (const Copies &copies : logical.parts) {
+      bool partial = std::any_of(copies.begin(), copies.end(), isPartial);
+      if (!partial && expected.bytes.empty())
+        expected = read(name);
+      for (const Copy &copy : copies)
+        partial ? verifyPartial(copy) : verifyAgainst(expected, copy, copies.front().stage);
+    }
   }
 }
 
@@ -223,8 +258,9 @@ static void clearPersistentRegions(const plan::StageProgram &stage, std::byte *a
 
 void VariableTable::initialize(int64_t rank) const {
   clearPersistentRegions(plan.stages(static_cast<int>(grid.stageOf(rank))), arenas[rank]->base());
-  for (const auto &[name, copies] : variables)
-    for (const Copy &copy : copies)
-      if (copy.stage == grid.stageOf(rank))
-        runtime::initialize(copy.variable->initializer(), plan.seed(), runOf(copy, rank));
+  for (const auto &[name, logical] : variables)
+    for (const Copies &copies : logical.parts)
+      for (const Copy &copy : copies)
+        if (copy.stage == grid.stageOf(rank))
+          runtime::initialize(copy.variable->initializer(), plan.seed(), runOf(copy, rank));
 }

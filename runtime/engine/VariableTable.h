@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads and writes variables as logical (unsharded) tensors, between steps.
+// Reads and writes variables as logical tensors, between steps: whole, without padding,
+// put together from the windows that the plan has on them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_ENGINE_VARIABLETABLE_H
@@ -46,13 +47,18 @@ private:
   };
   /// The owner stage's copy first.
   using Copies = std::vector<Copy>;
+  /// A logical tensor: what the plan would say of it, and the variables that are windows on it.
+  struct Logical {
+    plan::Variable entry;
+    std::vector<Copies> parts;
+  };
 
-  const Copies &copiesOf(std::string_view name) const;
+  const Logical &find(std::string_view name) const;
   const plan::Buffer &bufferOf(const Copy &copy) const;
   ShardRun runOf(const Copy &copy, int64_t rank) const;
   std::vector<int64_t> holders(const Copy &copy) const;
   bool isFirstReplica(const Copy &copy, int64_t rank) const;
-  LogicalTensor emptyTensor(const Copy &copy) const;
+  LogicalTensor emptyTensor(const Logical &logical) const;
   void gatherShard(const Copy &copy, int64_t rank, const LogicalTensor &into) const;
   void verifyPartial(const Copy &copy) const;
   void verifyAgainst(const LogicalTensor &expected, const Copy &copy, int64_t ownerStage) const;
@@ -62,7 +68,7 @@ private:
   const plan::Plan &plan;
   const RankGrid &grid;
   const std::vector<std::unique_ptr<Arena>> &arenas;
-  std::map<std::string, Copies, std::less<>> variables;
+  std::map<std::string, Logical, std::less<>> variables;
 };
 
 } // namespace tgpt::runtime

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/BufferExtent.h"
+#include "runtime/plan/LogicalVariable.h"
 #include "runtime/plan/PlanProblems.h"
 #include "runtime/plan/PlanText.h"
 
@@ -59,6 +60,7 @@ private:
   void checkFlatShape(const plan::Variable &variable, const std::string &where);
   void checkAxes(const plan::Variable &variable, const std::string &where);
   void checkFlatApart();
+  void checkWindow(const plan::Variable &variable, const std::string &where);
   void checkInitializer(const plan::Variable &variable, const std::string &where);
   void checkVariablesApart();
 
@@ -252,6 +254,23 @@ void StageMemory::checkFlatShape(const plan::Variable &variable, const std::stri
                  " on in a flat tensor of " + std::to_string(whole));
 }
 
+/// A window has the variable's dimensions and begins inside of its tensor.
+void StageMemory::checkWindow(const plan::Variable &variable, const std::string &where) {
+  const plan::Window &window = variable.window();
+  if (window.name().empty() || window.parameter().empty())
+    problems.add(where + " is a window on a tensor without a name or parameter");
+  if (window.shape_size() != variable.global_shape_size() || window.at_size() != variable.global_shape_size())
+    return problems.add(where + " is a window of " + std::to_string(window.shape_size()) + " sizes at " +
+                        std::to_string(window.at_size()) + " places, but has " +
+                        std::to_string(variable.global_shape_size()) + " dimensions");
+  for (int i = 0; i < window.shape_size(); ++i)
+    if (window.at(i) < 0 || window.at(i) >= window.shape(i))
+      problems.add(where + " is a window that begins at " + std::to_string(window.at(i)) + " of dimension " +
+                   std::to_string(i) + " of " + std::to_string(window.shape(i)));
+  if (!tensorBytes(stage.buffers(static_cast<int>(variable.buffer())).dtype(), window.shape()))
+    problems.add(where + " is a window on a tensor whose bytes overflow");
+}
+
 void StageMemory::checkInitializer(const plan::Variable &variable, const std::string &where) {
   const plan::Initializer &initializer = variable.initializer();
   if (initializer.kind() != plan::Initializer::CONSTANT && initializer.kind() != plan::Initializer::NORMAL)
@@ -277,6 +296,8 @@ void StageMemory::checkVariable(const plan::Variable &variable) {
                         std::to_string(stage.buffers_size()) + " buffers");
   checkVariableRegion(variable, where);
   checkLocalShape(variable, where);
+  if (variable.has_window())
+    checkWindow(variable, where);
   checkInitializer(variable, where);
 }
 
@@ -339,10 +360,12 @@ static void checkCopies(const plan::Plan &plan, PlanProblems &problems) {
       bool same = copies.first->role() == variable.role() && copies.buffer->dtype() == buffer.dtype() &&
                   std::equal(variable.global_shape().begin(), variable.global_shape().end(),
                              copies.first->global_shape().begin(), copies.first->global_shape().end()) &&
+                  copies.first->window().SerializeAsString() == variable.window().SerializeAsString() &&
                   copies.first->initializer().SerializeAsString() == variable.initializer().SerializeAsString();
       if (!same)
         problems.add("variable '" + variable.name() + "' differs between stage " + std::to_string(copies.stage) +
-                     " and stage " + std::to_string(stage.stage()) + " in role, dtype, global shape or initializer");
+                     " and stage " + std::to_string(stage.stage()) +
+                     " in role, dtype, global shape, window or initializer");
     }
   for (const auto &[name, copies] : byName)
     if (copies.owners != 1 && copies.first->role() != plan::Variable::METRIC)
@@ -350,9 +373,61 @@ static void checkCopies(const plan::Plan &plan, PlanProblems &problems) {
                    " owner stages, it must have exactly one");
 }
 
+/// Elements that two windows on one tensor both have; also those of one, with itself.
+static int64_t commonElements(const plan::Variable &a, const plan::Variable &b) {
+  int64_t elements = 1;
+  for (int i = 0; i < a.global_shape_size(); ++i) {
+    int64_t begin = std::max(windowStart(a, i), windowStart(b, i)), end = std::min(windowEnd(a, i), windowEnd(b, i));
+    elements *= std::max<int64_t>(end - begin, 0);
+  }
+  return elements;
+}
+
+/// The windows on one tensor agree about it and have each of its elements once.
+static void checkWindows(const plan::Plan &plan, PlanProblems &problems) {
+  struct Part {
+    const plan::Variable *variable;
+    plan::DType dtype;
+  };
+  std::map<std::string, std::vector<Part>> byTensor;
+  std::set<std::string> seen;
+  for (const plan::StageProgram &stage : plan.stages())
+    for (const plan::Variable &variable : stage.variables())
+      if (seen.insert(variable.name()).second)
+        byTensor[logicalName(variable)].push_back({&variable, stage.buffers(variable.buffer()).dtype()});
+  for (const auto &[name, parts] : byTensor) {
+    plan::Variable whole = logicalVariable(*parts.front().variable);
+    int64_t elements = 1, covered = 0;
+    for (int64_t size : whole.global_shape())
+      elements *= size;
+    for (size_t i = 0; i < parts.size() && !problems.full(); ++i) {
+      const plan::Variable &part = *parts[i].variable;
+      plan::Variable ownWhole = logicalVariable(part);
+      if (ownWhole.role() != whole.role() || ownWhole.parameter() != whole.parameter() ||
+          parts[i].dtype != parts.front().dtype ||
+          !std::equal(ownWhole.global_shape().begin(), ownWhole.global_shape().end(), whole.global_shape().begin(),
+                      whole.global_shape().end())) {
+        problems.add("variables '" + parts.front().variable->name() + "' and '" + part.name() + "' are windows on '" +
+                     name + "', but differ in its shape, dtype, role or parameter");
+        return;
+      }
+      covered += commonElements(part, part);
+      for (size_t j = 0; j < i; ++j)
+        if (commonElements(*parts[j].variable, part) > 0)
+          problems.add("variables '" + parts[j].variable->name() + "' and '" + part.name() +
+                       "' both have elements of '" + name + "'");
+    }
+    if (covered < elements)
+      problems.add("the variables that are windows on '" + name + "' have " + std::to_string(covered) + " of its " +
+                   std::to_string(elements) + " elements");
+  }
+}
+
 void tgpt::runtime::checkMemory(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems) {
   for (const plan::StageProgram &stage : plan.stages())
     StageMemory(stage, grid, problems).check();
   if (!problems.any())
     checkCopies(plan, problems);
+  if (!problems.any())
+    checkWindows(plan, problems);
 }

@@ -27,8 +27,9 @@ std::string Configuration::text() const {
           number(" heads ", model.heads) + number("/", model.kvHeads) + number(" ffn ", model.ffn) +
           number(" sequence ", model.sequenceLength) + (model.dropout > 0 ? " dropout" : "") +
           (model.attentionDropout > 0 ? " attention dropout" : "") + (model.tiedEmbeddings ? " tied" : " untied") +
-          ", ignored " + textOf(ignored) + ":" + number(" --tp=", options.tp) +
-          (options.sequenceParallel ? " --sp" : "") + number(" --dp=", options.dp) + number(" --pp=", options.pp);
+          (model.fusedQkv ? " fused qkv" : "") + (model.fusedGateUp ? " fused gate-up" : "") + ", ignored " +
+          textOf(ignored) + ":" + number(" --tp=", options.tp) + (options.sequenceParallel ? " --sp" : "") +
+          number(" --dp=", options.dp) + number(" --pp=", options.pp);
   for (size_t i = 0; i < options.stages.size(); ++i)
     text += number(i == 0 ? " --stages=" : ",", options.stages[i]);
   if (options.lossScaling.mode == LossScaling::Mode::Fixed)
@@ -36,6 +37,8 @@ std::string Configuration::text() const {
   if (options.lossScaling.mode == LossScaling::Mode::Dynamic)
     text += " --loss-scale=dynamic --loss-scale-initial=" + std::to_string(options.lossScaling.initial) +
             number(" --loss-scale-growth-interval=", options.lossScaling.growthInterval);
+  if (options.vocabularyMultiple > 1)
+    text += number(" --vocabulary-multiple=", options.vocabularyMultiple);
   if (options.recompute != "none")
     text += " --recompute=" + options.recompute;
   if (options.zero > 0)
@@ -71,6 +74,8 @@ Configuration ConfigurationDraw::model() {
   model.tiedEmbeddings = coin();
   model.dropout = oneOf({0.0, 0.0, 0.0, 0.2});
   model.attentionDropout = oneOf({0.0, 0.0, 0.0, 0.3});
+  model.fusedQkv = coin();
+  model.fusedGateUp = model.family == ModelFamily::Llama && coin();
   model.initStddev = 0.2; // far from the uniform guess, so that every gradient is of a size
 
   CompileOptions &options = drawn.options;
@@ -99,7 +104,7 @@ static bool isServed(const Configuration &drawn) {
   const ModelRecipe &model = drawn.model;
   int64_t tp = drawn.options.tp;
   bool hasKvHeads = model.kvHeads % tp == 0 || tp % model.kvHeads == 0;
-  bool isDivided = model.heads % tp == 0 && hasKvHeads && model.ffn % tp == 0 && model.vocabulary % tp == 0;
+  bool isDivided = model.heads % tp == 0 && hasKvHeads && model.ffn % tp == 0;
   return isDivided && (!drawn.options.sequenceParallel || model.sequenceLength % tp == 0) &&
          drawn.options.pp <= model.layers;
 }
@@ -119,7 +124,8 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
   for (;;) {
     Configuration drawn = model;
     CompileOptions &options = drawn.options;
-    options.tp = oneOf<int64_t>({1, 2, 2, 4, 4, 4});
+    options.tp = oneOf<int64_t>({1, 2, 2, 3, 3, 4, 4, 4});
+    options.vocabularyMultiple = oneOf<int64_t>({1, 1, 1, 5, 16});
     options.pp = oneOf<int64_t>({1, 2, 3, 4});
     options.dp = oneOf<int64_t>({1, 2, 3, 3, 4, 6});
     options.sequenceParallel = options.tp > 1 && coin();

@@ -168,6 +168,17 @@ const Model withFewKvHeads[] = {
     {"nano_kv1", "nano", "--kv-heads=1"},
     {"nano_kv2_all", "nano", "--kv-heads=2 --qk-norm=true --dropout=0.2 --attention-dropout=0.3"}};
 
+// A vocabulary that no tp divides is padded; one rank does not pad it.
+const Model withOddVocabulary[] = {
+    {"nano_v257", "nano", "--vocabulary=257"},
+    {"nano_gpt2_v509", "nano-gpt2", "--vocabulary=509"},
+    {"nano_v257_terms", "nano", "--vocabulary=257", "--label-smoothing=0.1 --z-loss=0.001"}};
+
+// Parts of one weight lie on different ranks.
+const Model withFusedWeights[] = {{"nano_fused", "nano", "--fused-qkv=true --fused-gate-up=true"},
+                                  {"nano_gpt2_fused", "nano-gpt2", "--fused-qkv=true"},
+                                  {"nano_fused_kv2", "nano", "--fused-qkv=true --kv-heads=2 --qk-norm=true"}};
+
 class EquivalenceTest : public testing::TestWithParam<std::tuple<Model, Grid>> {
 protected:
   static inline WorstErrors worst;
@@ -201,6 +212,11 @@ INSTANTIATE_TEST_SUITE_P(QkNorm, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withQkNorm), testing::ValuesIn(fewGrids())), nameOf);
 INSTANTIATE_TEST_SUITE_P(FewKvHeads, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withFewKvHeads), testing::ValuesIn(wideGrids())), nameOf);
+
+INSTANTIATE_TEST_SUITE_P(OddVocabulary, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(withOddVocabulary), testing::ValuesIn(fewGrids())), nameOf);
+INSTANTIATE_TEST_SUITE_P(FusedWeights, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(withFusedWeights), testing::ValuesIn(fewGrids())), nameOf);
 
 namespace {
 /// A global batch that a grid cannot deal out evenly.

@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <exception>
 #include <map>
+#include <numeric>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -85,7 +86,14 @@ private:
     add("fewer KV heads", model.kvHeads < model.heads);
     add("fewer KV heads than tp", model.kvHeads < options.tp);
     add("fewer KV heads than tp, sp", model.kvHeads < options.tp && options.sequenceParallel);
-    for (int64_t size : {2, 4})
+    bool isPadded = model.vocabulary % std::lcm(options.tp, options.vocabularyMultiple) != 0;
+    add("padded vocabulary", isPadded);
+    add("padded vocabulary, tied over stages", isPadded && model.tiedEmbeddings && options.pp > 1);
+    add("padded vocabulary, untied", isPadded && !model.tiedEmbeddings);
+    add("fused qkv", model.fusedQkv);
+    add("fused qkv and biases, tp", model.fusedQkv && model.family == ModelFamily::Gpt2 && options.tp > 1);
+    add("fused gate-up", model.fusedGateUp);
+    for (int64_t size : {2, 3, 4})
       add("tp=" + std::to_string(size), options.tp == size);
     for (int64_t size : {2, 3, 4, 6})
       add("dp=" + std::to_string(size), options.dp == size);

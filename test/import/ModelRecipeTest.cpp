@@ -74,6 +74,9 @@ TEST(ModelRecipe, OptionalKeysHaveDefaults) {
   EXPECT_EQ(parseModelRecipe(llama + "attention_dropout: 0.125\n", "r.yaml").attentionDropout, 0.125);
   EXPECT_EQ(refusal(llama + "attention_dropout: 1\n"),
             "r.yaml:14: attention_dropout is '1'; accepted: a number of at least 0 and below 1");
+  EXPECT_FALSE(recipe.fusedQkv || recipe.fusedGateUp);
+  recipe = parseModelRecipe(llama + "fused_qkv: true\nfused_gate_up: true\n", "r.yaml");
+  EXPECT_TRUE(recipe.fusedQkv && recipe.fusedGateUp);
   for (std::string bad : {"1", "-0.1", "nan", "much"})
     EXPECT_EQ(refusal(llama + "dropout: " + bad + "\n"),
               "r.yaml:14: dropout is '" + bad + "'; accepted: a number of at least 0 and below 1");

@@ -122,6 +122,21 @@ TEST_F(ModelTextTest, QkNormsComeBeforeRope) {
   EXPECT_EQ(norms, 2);
 }
 
+TEST_F(ModelTextTest, FusedWeightsAreSplit) {
+  for (const char *name : {"nano", "nano-gpt2"}) {
+    RecipeOverrides overrides = {{"fused_qkv", "true"}};
+    if (name == std::string("nano"))
+      overrides["fused_gate_up"] = "true";
+    ModelRecipe recipe = readModelRecipe(std::string(TGPT_RECIPES_DIR "/models/") + name + ".yaml", overrides);
+    OwningOpRef<ModuleOp> model = parse(recipe);
+    ASSERT_TRUE(model);
+    EXPECT_EQ(declaredElements(*model), parameterCount(recipe));
+    std::vector<size_t> parts;
+    model->walk([&](SplitOp split) { parts.push_back(split.getParts().size()); });
+    EXPECT_EQ(parts, recipe.fusedGateUp ? (std::vector<size_t>{3, 2}) : (std::vector<size_t>{3}));
+  }
+}
+
 TEST_F(ModelTextTest, InitialValuesAndEpsilonSurviveTheText) {
   ModelRecipe recipe = readModelRecipe(TGPT_RECIPES_DIR "/models/nano-gpt2.yaml");
   recipe.normEpsilon = 1.0 / 3;

@@ -83,3 +83,27 @@ plan.program @flat_uneven mesh (dp = 2, pp = 1, tp = 3) training <sequence_lengt
     plan.variable moment1 "m" of "w" in %m flat at 0 over ["dp"] layout <[tp], of = [13]> init <value = 0.0 : f64> : !plan.buffer<8xf32>
   }
 }
+
+// -----
+
+// A window has the dims of the variable (C4).
+plan.program @window_rank mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region parameters slots 1
+    %w = plan.buffer "w" in parameters : !plan.buffer<4xf32>
+    // expected-error @below {{'w' has a window of 2 dims, but its layout has 1 global dims}}
+    plan.variable parameter "w" of "w" in %w layout <[tp], of = [12]> init <value = 0.0 : f64> owner {window = #dist.window<"w", shape = [11, 1], at = [0, 0]>} : !plan.buffer<4xf32>
+  }
+}
+
+// -----
+
+// A metric is no part of a parameter (C4).
+plan.program @window_metric mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region gradients slots 1
+    %w = plan.buffer "w" in gradients : !plan.buffer<12xf32>
+    // expected-error @below {{'w' has a window, but belongs to no parameter}}
+    plan.variable metric "w" in %w layout <[-], of = [12]> init <value = 0.0 : f64> owner {window = #dist.window<"w", shape = [11], at = [0]>} : !plan.buffer<12xf32>
+  }
+}

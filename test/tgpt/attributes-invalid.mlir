@@ -113,3 +113,11 @@ func.func @no_chunks(%x: tensor<2x8xf32>, %w: tensor<4x8xf32>) {
   %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 0, operand = 0, dim = 1>} : (tensor<2x8xf32>, tensor<4x8xf32>) -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @model_share(%x: tensor<4xf32>) {
+  // expected-error @below {{"tgpt.model_share" is 1.500000e+00 : f64, expected an f64 above 0 and at most 1}}
+  %0 = tgpt.gelu %x {tgpt.model_share = 1.5} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -63,3 +63,11 @@ func.func @cross_entropy_grad_c4_smoothing(%logits: tensor<4x6x24xf32>, %labels:
   %0 = tgpt.cross_entropy_grad %logits, %labels, %lse, %dloss {label_smoothing = -0.5 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>, tensor<4x6xf32>, tensor<f32>) -> tensor<4x6x24xf32>
   return
 }
+
+// -----
+
+func.func @cross_entropy_grad_c5_vocabulary(%logits: tensor<4x6x24xf32>, %labels: tensor<4x6xi32>, %lse: tensor<4x6xf32>, %loss: tensor<f32>) {
+  // expected-error @below {{C5: vocabulary is 0, expected 1 to 24}}
+  %0 = tgpt.cross_entropy_grad %logits, %labels, %lse, %loss {vocabulary = 0 : i64} : (tensor<4x6x24xf32>, tensor<4x6xi32>, tensor<4x6xf32>, tensor<f32>) -> tensor<4x6x24xf32>
+  return
+}

@@ -89,3 +89,11 @@ func.func @cross_entropy_c4_z_loss(%logits: tensor<4x6x24xf32>, %labels: tensor<
   %0, %1, %2 = tgpt.cross_entropy %logits, %labels {z_loss = -1.0 : f64} : (tensor<4x6x24xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
   return
 }
+
+// -----
+
+func.func @cross_entropy_c5_vocabulary(%logits: tensor<4x6x24xf32>, %labels: tensor<4x6xi32>) {
+  // expected-error @below {{C5: vocabulary is 25, expected 1 to 24}}
+  %0, %1, %2 = tgpt.cross_entropy %logits, %labels {vocabulary = 25 : i64} : (tensor<4x6x24xf32>, tensor<4x6xi32>) -> (tensor<f32>, tensor<f32>, tensor<4x6xf32>)
+  return
+}

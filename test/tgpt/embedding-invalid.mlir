@@ -57,3 +57,11 @@ func.func @embedding_missing_partial(%ids: tensor<4x6xi32, #dist.layout<[dp, -]>
   %0 = tgpt.embedding %ids, %table : (tensor<4x6xi32, #dist.layout<[dp, -]>>, tensor<24x12xf32, #dist.layout<[tp, -]>>) -> tensor<4x6x12xf32, #dist.layout<[dp, -, -]>>
   return
 }
+
+// -----
+
+func.func @embedding_c4_vocabulary(%ids: tensor<4x6xi32>, %table: tensor<24x12xf32>) {
+  // expected-error @below {{C4: vocabulary is 30, expected 1 to 24}}
+  %0 = tgpt.embedding %ids, %table {vocabulary = 30 : i64} : (tensor<4x6xi32>, tensor<24x12xf32>) -> tensor<4x6x12xf32>
+  return
+}

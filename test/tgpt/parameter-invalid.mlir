@@ -38,3 +38,13 @@ tgpt.parameter @parameter_init_stddev : tensor<12xf32> = #tgpt.init<mean = 0.0, 
 
 // expected-error @below {{mean is +Inf, expected a finite f64 number}}
 tgpt.parameter @parameter_init_mean : tensor<12xf32> = #tgpt.init<mean = 1.0e999, stddev = 0.0>
+
+// -----
+
+// expected-error @below {{C3: the window has 1 dims, the type 2}}
+tgpt.parameter @k : tensor<16x64xf32> = #tgpt.init<mean = 0.0, stddev = 0.02> {window = #dist.window<"qkv", shape = [96], at = [64]>}
+
+// -----
+
+// expected-error @below {{C3: a window is of one tensor, not of one a layer}}
+tgpt.parameter @"layers.*.k" : tensor<16xf32> = #tgpt.init<mean = 0.0, stddev = 0.02> per_layer 2 {window = #dist.window<"qkv", shape = [96], at = [64]>}

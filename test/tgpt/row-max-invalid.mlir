@@ -39,3 +39,11 @@ func.func @row_max_partial_sum(%logits: tensor<4x6x24xf32, #dist.layout<[dp, -, 
   %0 = tgpt.row_max %logits : (tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>) -> tensor<4x6xf32, #dist.layout<[dp, -], partial = [tp]>>
   return
 }
+
+// -----
+
+func.func @row_max_c4_vocabulary(%logits: tensor<4x6x24xf32>) {
+  // expected-error @below {{C4: vocabulary is 25, expected 1 to 24}}
+  %0 = tgpt.row_max %logits {vocabulary = 25 : i64} : (tensor<4x6x24xf32>) -> tensor<4x6xf32>
+  return
+}

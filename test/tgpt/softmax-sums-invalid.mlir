@@ -48,3 +48,18 @@ func.func @softmax_sums_missing_partial(%logits: tensor<4x6x24xf32, #dist.layout
   %0, %1 = tgpt.softmax_sums %logits, %labels, %max : (tensor<4x6x24xf32, #dist.layout<[dp, -, tp]>>, tensor<4x6xi32, #dist.layout<[dp, -]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>) -> (tensor<4x6xf32, #dist.layout<[dp, -], partial = [tp]>>, tensor<4x6xf32, #dist.layout<[dp, -]>>)
   return
 }
+
+// -----
+
+// The columns of all ranks together: 24 are held here of 72.
+dist.mesh @mesh (tp = 3)
+!logits = tensor<4x6x24xf32, #dist.layout<[-, -, tp], of = [4, 6, 72]>>
+!rows = tensor<4x6xf32, #dist.layout<[-, -], of = [4, 6]>>
+!sums = tensor<4x6xf32, #dist.layout<[-, -], partial = [tp], of = [4, 6]>>
+!labels = tensor<4x6xi32, #dist.layout<[-, -], of = [4, 6]>>
+func.func @softmax_sums_c4_vocabulary(%logits: !logits, %labels: !labels, %max: !rows) {
+  %0, %1 = tgpt.softmax_sums %logits, %labels, %max {vocabulary = 70 : i64} : (!logits, !labels, !rows) -> (!sums, !sums)
+  // expected-error @below {{C4: vocabulary is 73, expected 1 to 72}}
+  %2, %3 = tgpt.softmax_sums %logits, %labels, %max {vocabulary = 73 : i64} : (!logits, !labels, !rows) -> (!sums, !sums)
+  return
+}

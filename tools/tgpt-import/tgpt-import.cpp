@@ -39,6 +39,12 @@ static cl::opt<std::string> attentionDropout("attention-dropout",
 static cl::opt<std::string> qkNorm("qk-norm",
                                    cl::desc("Whether to normalise queries and keys, instead of the recipe's"),
                                    cl::value_desc("true|false"), cl::cat(category));
+static cl::opt<std::string> fusedQkv("fused-qkv",
+                                     cl::desc("Whether query, key and value weights are one, instead of the recipe's"),
+                                     cl::value_desc("true|false"), cl::cat(category));
+static cl::opt<std::string> fusedGateUp("fused-gate-up",
+                                        cl::desc("Whether gate and up weights are one, instead of the recipe's"),
+                                        cl::value_desc("true|false"), cl::cat(category));
 static cl::opt<bool> printParameterCount("print-parameter-count",
                                          cl::desc("Print the number of trainable elements and write no model"),
                                          cl::cat(category));
@@ -46,7 +52,7 @@ static cl::extrahelp examples(R"(
 Examples:
   tgpt-import recipes/models/nano.yaml -o nano.mlir
   tgpt-import recipes/models/llama3-8b.yaml --sequence-length=4096 -o model.mlir
-  tgpt-import recipes/models/gpt2-124m.yaml --vocabulary=50304 -o model.mlir   a vocabulary that tp=8 divides
+  tgpt-import recipes/models/gpt2-124m.yaml --fused-qkv=true -o model.mlir   one weight for c_attn, as GPT-2's
   tgpt-import recipes/models/gpt3-175b.yaml --print-parameter-count
 
 Compile the model with tgpt-opt. The keys of a recipe are explained in recipes/README.md.
@@ -56,7 +62,8 @@ static tgpt::RecipeOverrides overrides() {
   tgpt::RecipeOverrides values;
   for (auto [key, option] : {std::pair("sequence_length", &sequenceLength), std::pair("vocabulary", &vocabulary),
                              std::pair("kv_heads", &kvHeads), std::pair("dropout", &dropout),
-                             std::pair("attention_dropout", &attentionDropout), std::pair("qk_norm", &qkNorm)})
+                             std::pair("attention_dropout", &attentionDropout), std::pair("qk_norm", &qkNorm),
+                             std::pair("fused_qkv", &fusedQkv), std::pair("fused_gate_up", &fusedGateUp)})
     if (option->getNumOccurrences())
       values[key] = *option;
   return values;

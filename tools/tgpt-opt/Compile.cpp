@@ -110,6 +110,7 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"tp", options.tp},
                              {"pp", options.pp},
                              {"dp", options.dp},
+                             {"vocabulary-multiple", options.vocabularyMultiple},
                              {"micro-batches", options.microBatches},
                              {"micro-batch-samples", options.microBatchSamples}})
     if (value < 1 || value > (1 << 20))

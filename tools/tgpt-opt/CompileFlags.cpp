@@ -40,6 +40,11 @@ struct Flags {
   cl::opt<int64_t> zeroPrefetch{"zero-prefetch",
                                 cl::desc("Layers ahead of use that --zero=3 gathers parameters (default 0)"),
                                 cl::value_desc("layers"), cl::init(0), cl::cat(category)};
+  cl::opt<int64_t> vocabularyMultiple{
+      "vocabulary-multiple",
+      cl::desc(
+          "Pad the vocabulary to a multiple of this number and of tp; padding is masked and never saved (default 1)"),
+      cl::value_desc("rows"), cl::init(1), cl::cat(category)};
   cl::opt<int64_t> microBatches{"micro-batches", cl::desc("Micro-batches of a step, for each dp rank (default 1)"),
                                 cl::value_desc("count"), cl::init(1), cl::cat(category)};
   cl::opt<int64_t> microBatchSamples{"micro-batch-samples",
@@ -142,11 +147,11 @@ std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->zeroGroup,
-            flags->zeroPrefetch, flags->microBatches, flags->microBatchSamples, flags->globalBatch, flags->dtype,
-            flags->recompute, flags->overlap, flags->prefetch, flags->reduction, flags->reductionChunks,
-            flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay, flags->lossScale,
-            flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff, flags->lossScaleGrowthInterval,
-            flags->labelSmoothing, flags->zLoss, flags->seed);
+            flags->zeroPrefetch, flags->vocabularyMultiple, flags->microBatches, flags->microBatchSamples,
+            flags->globalBatch, flags->dtype, flags->recompute, flags->overlap, flags->prefetch, flags->reduction,
+            flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
+            flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff,
+            flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -190,6 +195,7 @@ CompileRequest tgpt::readCompileFlags() {
   options.zeroBucketMib = flags->zeroBucketMib;
   options.zeroGroup = flags->zeroGroup;
   options.zeroPrefetch = flags->zeroPrefetch;
+  options.vocabularyMultiple = flags->vocabularyMultiple;
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
   options.globalBatch = flags->globalBatch;

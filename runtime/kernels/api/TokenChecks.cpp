@@ -38,6 +38,19 @@ std::string tgpt::runtime::checkEmbeddingGrad(const KernelCall &call) {
   return c.error();
 }
 
+/// Columns from `vocabulary` on are padding; without it, none are.
+static void vocabularyAttribute(CallChecker &c, const KernelCall &call) {
+  int64_t vocabulary = call.attributes->integer("vocabulary", 1);
+  if (!c.failed() && (vocabulary < 1 || vocabulary > INT32_MAX))
+    c.fail("attribute vocabulary is " + std::to_string(vocabulary) + ", expected 1 to " + std::to_string(INT32_MAX));
+}
+
+/// The same where ranks share the columns, and count them together.
+static void sharedVocabulary(CallChecker &c, const KernelCall &call) {
+  c.optionalInteger("vocab_offset", 0, INT32_MAX);
+  vocabularyAttribute(c, call);
+}
+
 /// Attributes of the loss; both may be absent.
 static void lossAttributes(CallChecker &c, const KernelCall &call) {
   double smoothing = call.attributes->real("label_smoothing"), zLoss = call.attributes->real("z_loss");
@@ -57,6 +70,7 @@ std::string tgpt::runtime::checkCrossEntropy(const KernelCall &call) {
   c.scalar(output(1));
   c.rowsShape(output(2), input(0));
   lossAttributes(c, call);
+  vocabularyAttribute(c, call);
   return c.error();
 }
 
@@ -69,7 +83,7 @@ std::string tgpt::runtime::checkCrossEntropyGrad(const KernelCall &call) {
   c.rowsShape(input(2), input(0));
   c.scalar(input(3));
   c.sameShape(output(0), input(0));
-  c.optionalInteger("vocab_offset", 0, INT32_MAX);
+  sharedVocabulary(c, call);
   lossAttributes(c, call);
   if (call.attributes->real("label_smoothing") != 0)
     c.requireInteger("vocabulary", 1);
@@ -81,6 +95,7 @@ std::string tgpt::runtime::checkRowMax(const KernelCall &call) {
   c.computeType({input(0)});
   c.accumulatorType({output(0)});
   c.rowsShape(output(0), input(0));
+  sharedVocabulary(c, call);
   return c.error();
 }
 
@@ -90,6 +105,7 @@ std::string tgpt::runtime::checkRowMean(const KernelCall &call) {
   c.accumulatorType({output(0)});
   c.rowsShape(output(0), input(0));
   c.requireInteger("vocabulary", 1);
+  sharedVocabulary(c, call);
   c.optionalChunks(c.dim(input(0), -1), "columns");
   return c.error();
 }
@@ -101,7 +117,7 @@ std::string tgpt::runtime::checkSoftmaxSums(const KernelCall &call) {
   c.accumulatorType({input(2), output(0), output(1)});
   for (Operand perRow : {input(1), input(2), output(0), output(1)})
     c.rowsShape(perRow, input(0));
-  c.optionalInteger("vocab_offset", 0, INT32_MAX);
+  sharedVocabulary(c, call);
   c.optionalChunks(c.dim(input(0), -1), "columns");
   return c.error();
 }

@@ -8,7 +8,8 @@
 // lse = log sum exp(logits). With e = label_smoothing, z = z_loss, V = vocabulary:
 // loss_sum = sum over valid tokens of lse - (1-e) logits[label] - e mean(logits) + z lse^2.
 // dlogits = dloss ((1 + 2 z lse) exp(logits - lse) - (1-e) [label] - e/V), 0 for an
-// ignored token; the probabilities are never stored; dlogits may be logits.
+// ignored token; the probabilities are never stored; dlogits may be logits. Columns
+// from V on are padding: left out of all sums, and of dlogits 0.
 // logits, dlogits T[tokens,v], labels i32[tokens], lse A[tokens], loss_sum, count,
 // dloss A[]. A row is summed by one thread in A, the tokens in order in f64: the
 // same bits on any number of threads.
@@ -23,10 +24,10 @@ namespace tgpt::runtime::cpu::TGPT_ISA {
 
 KernelStatus crossEntropy(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
-  int64_t v = logits.dim(-1), tokens = logits.rows();
+  int64_t v = logits.dim(-1), real = realColumns(call), tokens = logits.rows();
   const int32_t *label = labels.as<int32_t>();
   for (int64_t t = 0; t < tokens; ++t)
-    if (label[t] >= v)
+    if (label[t] >= real)
       return {"cross_entropy: a label is not below the vocabulary size"};
   return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
@@ -35,8 +36,8 @@ KernelStatus crossEntropy(const KernelCall &call) {
     A *lse = call.outputs[2].as<A>();
     forChunks(tokens, rowsPerChunk(v), [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
-        A most = maximumOf(row + t * v, v);
-        lse[t] = most + std::log(sumOfExponentials(row + t * v, v, most));
+        A most = maximumOf(row + t * v, real);
+        lse[t] = most + std::log(sumOfExponentials(row + t * v, real, most));
       }
     });
     TokenLoss lossOf(*call.attributes);
@@ -44,7 +45,7 @@ KernelStatus crossEntropy(const KernelCall &call) {
     for (int64_t t = 0; t < tokens; ++t) {
       if (label[t] < 0)
         continue;
-      double mean = lossOf.smoothing != 0 ? double(sumOf(row + t * v, v)) / double(v) : 0;
+      double mean = lossOf.smoothing != 0 ? double(sumOf(row + t * v, real)) / double(real) : 0;
       loss += lossOf(lse[t], load(row[t * v + label[t]]), mean);
       count += 1;
     }
@@ -63,7 +64,7 @@ template <typename T, typename A> static void scaledSoftmax(const T *row, T *to,
 
 KernelStatus crossEntropyGrad(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
-  int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
+  int64_t v = logits.dim(-1), real = realColumns(call), offset = call.attributes->integer("vocab_offset");
   return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
@@ -81,12 +82,13 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
           continue;
         }
         A lse = call.inputs[2].as<A>()[t];
-        bool isLocal = local >= 0 && local < v;
+        bool isLocal = local >= 0 && local < real;
         A weight = A(1) + A(2 * zLoss) * lse;
         A hit = isLocal ? dloss * (weight * exponential(A(load(row[local])) - lse) - ownTarget) : A(0);
-        scaledSoftmax(row, to, v, lse, dloss * weight, dloss * uniform);
+        scaledSoftmax(row, to, real, lse, dloss * weight, dloss * uniform);
         if (isLocal)
           to[local] = store<T>(hit);
+        std::fill(to + real, to + v, store<T>(A(0)));
       }
     });
     return {};

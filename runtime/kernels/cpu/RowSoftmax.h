@@ -7,15 +7,27 @@
 #ifndef TGPT_RUNTIME_KERNELS_CPU_ROWSOFTMAX_H
 #define TGPT_RUNTIME_KERNELS_CPU_ROWSOFTMAX_H
 
+#include "runtime/kernels/api/Kernel.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
+
+#include <algorithm>
+#include <limits>
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
-/// max over j of row[j], n >= 1. A NaN among others is passed over; the sum of
+/// Columns of the logits held here that are no padding: those below `vocabulary`, counted over all ranks.
+inline int64_t realColumns(const KernelCall &call) {
+  int64_t v = call.inputs[0].dim(-1), offset = call.attributes->integer("vocab_offset");
+  return std::clamp<int64_t>(call.attributes->integer("vocabulary", offset + v) - offset, 0, v);
+}
+
+/// max over j of row[j], minus infinity for n = 0. A NaN among others is passed over; the sum of
 /// exponentials then carries it.
 template <typename T> AccumulatorOf<T> maximumOf(const T *row, int64_t n) {
   using A = AccumulatorOf<T>;
   constexpr int64_t lanes = 64 / int64_t(sizeof(A));
+  if (n == 0)
+    return -std::numeric_limits<A>::infinity();
   A most[lanes];
   std::fill(most, most + lanes, A(load(row[0])));
   int64_t whole = n / lanes * lanes;

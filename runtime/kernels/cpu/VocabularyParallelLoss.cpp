@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Between these kernels the ranks that share a vocabulary reduce max, sum_exp,
-// label_logit and mean_logit.
+// label_logit and mean_logit. Columns from `vocabulary` on are padding, left out of all.
 // row_max:      max = max over j of logits
 // row_mean:     mean_logit = sum over the columns held here / vocabulary
 // softmax_sums: sum_exp = sum exp(logits - max); label_logit = logits[label] where
@@ -30,12 +30,12 @@ namespace tgpt::runtime::cpu::TGPT_ISA {
 
 KernelStatus rowMax(const KernelCall &call) {
   const TensorView &logits = call.inputs[0];
-  int64_t v = logits.dim(-1);
+  int64_t v = logits.dim(-1), real = realColumns(call);
   return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t)
-        call.outputs[0].as<AccumulatorOf<T>>()[t] = maximumOf(logits.as<T>() + t * v, v);
+        call.outputs[0].as<AccumulatorOf<T>>()[t] = maximumOf(logits.as<T>() + t * v, real);
     });
     return {};
   });
@@ -48,16 +48,21 @@ static A sumOfChunks(const KernelCall &call, int64_t n, const SumOfPart &sumOfPa
   return sumScalarsInTree<A>(chunks, [&](int64_t i) -> A { return sumOfPart(i * chunk, chunk); });
 }
 
+/// Columns of [first, first + n) that are no padding.
+static int64_t realOf(int64_t first, int64_t n, int64_t real) {
+  return std::clamp<int64_t>(real - first, 0, n);
+}
+
 KernelStatus rowMean(const KernelCall &call) {
   const TensorView &logits = call.inputs[0];
-  int64_t v = logits.dim(-1), vocabulary = call.attributes->integer("vocabulary");
+  int64_t v = logits.dim(-1), real = realColumns(call), vocabulary = call.attributes->integer("vocabulary");
   return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
     forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t)
         call.outputs[0].as<A>()[t] = sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) {
-          return sumOf(logits.as<T>() + t * v + first, n) / A(vocabulary);
+          return sumOf(logits.as<T>() + t * v + first, realOf(first, n, real)) / A(vocabulary);
         });
     });
     return {};
@@ -66,7 +71,7 @@ KernelStatus rowMean(const KernelCall &call) {
 
 KernelStatus softmaxSums(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
-  int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
+  int64_t v = logits.dim(-1), real = realColumns(call), offset = call.attributes->integer("vocab_offset");
   return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
@@ -74,10 +79,11 @@ KernelStatus softmaxSums(const KernelCall &call) {
       for (int64_t t = begin; t < end; ++t) {
         const T *row = logits.as<T>() + t * v;
         int64_t label = labels.as<int32_t>()[t], local = label - offset;
-        bool isLocal = label >= 0 && local >= 0 && local < v;
+        bool isLocal = label >= 0 && local >= 0 && local < real;
         A shift = call.inputs[2].as<A>()[t];
-        call.outputs[0].as<A>()[t] =
-            sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) { return sumOfExponentials(row + first, n, shift); });
+        call.outputs[0].as<A>()[t] = sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) {
+          return sumOfExponentials(row + first, realOf(first, n, real), shift);
+        });
         call.outputs[1].as<A>()[t] = isLocal ? A(load(row[local])) : A(0);
       }
     });

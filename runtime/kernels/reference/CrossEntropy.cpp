@@ -7,19 +7,28 @@
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
+#include <limits>
+
 namespace tgpt::runtime::reference {
 
-static double rowMaximum(const TensorView &logits, int64_t row) {
-  int64_t v = logits.dim(-1);
-  double most = get(logits, row * v);
-  for (int64_t j = 1; j < v; ++j)
-    most = std::max(most, get(logits, row * v + j));
+/// Columns held here that are no padding.
+static int64_t realColumns(const KernelCall &call) {
+  int64_t v = call.inputs[0].dim(-1), offset = call.attributes->integer("vocab_offset");
+  return std::clamp<int64_t>(call.attributes->integer("vocabulary", offset + v) - offset, 0, v);
+}
+
+static double rowMaximum(const KernelCall &call, int64_t row) {
+  const TensorView &logits = call.inputs[0];
+  double most = -std::numeric_limits<double>::infinity();
+  for (int64_t j = 0; j < realColumns(call); ++j)
+    most = std::max(most, get(logits, row * logits.dim(-1) + j));
   return most;
 }
 
-static double rowSum(const TensorView &logits, int64_t row) {
+static double rowSum(const KernelCall &call, int64_t row) {
+  const TensorView &logits = call.inputs[0];
   double sum = 0;
-  for (int64_t j = 0; j < logits.dim(-1); ++j)
+  for (int64_t j = 0; j < realColumns(call); ++j)
     sum += get(logits, row * logits.dim(-1) + j);
   return sum;
 }
@@ -32,20 +41,20 @@ static double tokenLoss(const KernelCall &call, double lse, double labelLogit, d
 
 KernelStatus crossEntropy(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
-  int64_t v = logits.dim(-1);
+  int64_t v = logits.dim(-1), real = realColumns(call);
   double loss = 0, count = 0;
   for (int64_t t = 0; t < logits.rows(); ++t) {
     int64_t label = labels.as<int32_t>()[t];
-    if (label >= v)
+    if (label >= real)
       return {"cross_entropy: a label is not below the vocabulary size"};
-    double most = rowMaximum(logits, t), sum = 0;
-    for (int64_t j = 0; j < v; ++j)
+    double most = rowMaximum(call, t), sum = 0;
+    for (int64_t j = 0; j < real; ++j)
       sum += std::exp(get(logits, t * v + j) - most);
     double lse = most + std::log(sum);
     put(call.outputs[2], t, lse);
     if (label < 0)
       continue;
-    loss += tokenLoss(call, lse, get(logits, t * v + label), rowSum(logits, t) / double(v));
+    loss += tokenLoss(call, lse, get(logits, t * v + label), rowSum(call, t) / double(real));
     count += 1;
   }
   put(call.outputs[0], 0, loss);
@@ -64,7 +73,8 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
     for (int64_t j = 0; j < v; ++j) {
       double p = std::exp(get(logits, t * v + j) - get(lse, t));
       double target = (label - offset == j ? 1 - e : 0) + e / vocabulary;
-      put(call.outputs[0], t * v + j, label < 0 ? 0 : dloss * (p * (1 + 2 * z * get(lse, t)) - target));
+      put(call.outputs[0], t * v + j,
+          label < 0 || j >= realColumns(call) ? 0 : dloss * (p * (1 + 2 * z * get(lse, t)) - target));
     }
   }
   return {};
@@ -72,26 +82,26 @@ KernelStatus crossEntropyGrad(const KernelCall &call) {
 
 KernelStatus rowMax(const KernelCall &call) {
   for (int64_t t = 0; t < call.inputs[0].rows(); ++t)
-    put(call.outputs[0], t, rowMaximum(call.inputs[0], t));
+    put(call.outputs[0], t, rowMaximum(call, t));
   return {};
 }
 
 KernelStatus rowMean(const KernelCall &call) {
   for (int64_t t = 0; t < call.inputs[0].rows(); ++t)
-    put(call.outputs[0], t, rowSum(call.inputs[0], t) / double(call.attributes->integer("vocabulary")));
+    put(call.outputs[0], t, rowSum(call, t) / double(call.attributes->integer("vocabulary")));
   return {};
 }
 
 KernelStatus softmaxSums(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1], &most = call.inputs[2];
-  int64_t v = logits.dim(-1), offset = call.attributes->integer("vocab_offset");
+  int64_t v = logits.dim(-1), real = realColumns(call), offset = call.attributes->integer("vocab_offset");
   for (int64_t t = 0; t < logits.rows(); ++t) {
     double sum = 0;
-    for (int64_t j = 0; j < v; ++j)
+    for (int64_t j = 0; j < real; ++j)
       sum += std::exp(get(logits, t * v + j) - get(most, t));
     int64_t label = labels.as<int32_t>()[t], row = label - offset;
     put(call.outputs[0], t, sum);
-    put(call.outputs[1], t, label >= 0 && row >= 0 && row < v ? get(logits, t * v + row) : 0.0);
+    put(call.outputs[1], t, label >= 0 && row >= 0 && row < real ? get(logits, t * v + row) : 0.0);
   }
   return {};
 }

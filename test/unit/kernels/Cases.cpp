@@ -238,6 +238,48 @@ static void addElementwise(Cases &cases, DType t, Shape shape) {
   CaseBuilder(cases, "sum_leading", t).in(shape).outA({});
 }
 
+/// A vocabulary that ends within the columns held here (at offset v), before them or with them.
+static void addPaddedLoss(Cases &cases, DType t, int64_t b, int64_t s, int v) {
+  for (int64_t vocabulary : {int64_t(v + (v + 1) / 2), int64_t(v), int64_t(2 * v)}) {
+    CaseBuilder(cases, "row_max", t)
+        .in({b, s, v}, -8, -1)
+        .outA({b, s})
+        .integer("vocab_offset", v)
+        .integer("vocabulary", vocabulary);
+    CaseBuilder(cases, "row_mean", t)
+        .in({b, s, v}, -8, 8)
+        .outA({b, s})
+        .integer("vocab_offset", v)
+        .integer("vocabulary", vocabulary);
+    CaseBuilder(cases, "softmax_sums", t)
+        .in({b, s, v}, -8, 8)
+        .tokens({b, s}, -1, vocabulary)
+        .inA({b, s}, 7, 9)
+        .outA({b, s})
+        .outA({b, s})
+        .integer("vocab_offset", v)
+        .integer("vocabulary", vocabulary);
+    for (double smoothing : {0.0, 0.2})
+      CaseBuilder(cases, "cross_entropy_grad", t)
+          .in({b, s, v}, -8, 8)
+          .tokens({b, s}, -1, vocabulary)
+          .inA({b, s}, 8, 12)
+          .inA({}, 0.5, 2)
+          .out({b, s, v})
+          .integer("vocab_offset", v)
+          .integer("vocabulary", vocabulary)
+          .set("label_smoothing", smoothing);
+  }
+  CaseBuilder(cases, "cross_entropy", t)
+      .in({b, s, v}, -8, 8)
+      .tokens({b, s}, -1, (v + 1) / 2)
+      .outA({})
+      .outA({})
+      .outA({b, s})
+      .integer("vocabulary", (v + 1) / 2)
+      .set("label_smoothing", 0.2);
+}
+
 static void addTokens(Cases &cases, DType t, int64_t b, int64_t s, int v, int64_t d) {
   for (int64_t offset : {int64_t(0), int64_t(v)}) { // ids over two shards; the second one is held here, or the first
     CaseBuilder(cases, "embedding", t)
@@ -300,6 +342,7 @@ static void addTokens(Cases &cases, DType t, int64_t b, int64_t s, int v, int64_
         .set("label_smoothing", 0.2)
         .set("z_loss", zLoss);
   }
+  addPaddedLoss(cases, t, b, s, v);
   CaseBuilder(cases, "row_max", t).in({b, s, v}, -8, -1).outA({b, s});
   CaseBuilder(cases, "row_mean", t).in({b, s, v}, -8, 8).outA({b, s}).integer("vocabulary", 2 * v);
   CaseBuilder(cases, "token_loss", t)

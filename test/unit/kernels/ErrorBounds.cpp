@@ -336,11 +336,11 @@ static double termsError(const Judged &j, double lse, double lseError, int64_t t
 }
 
 static double meanMagnitude(const Judged &j, int64_t row) {
-  int64_t v = j.kase.inputs[0].dim(-1);
+  int64_t v = j.kase.inputs[0].dim(-1), vocabulary = j.integer("vocabulary");
   double sum = 0;
   for (int64_t e = row * v; e < row * v + v; ++e)
     sum += std::abs(j.in(0, e));
-  return sum / double(v);
+  return sum / double(vocabulary > 0 ? std::min(vocabulary, v) : v); // padding is no term of the mean
 }
 
 /// lse = max + log(sum): the sum's relative error becomes absolute. The tokens are
@@ -381,22 +381,20 @@ static void rowMean(Judged &j) {
   sumOfProducts(j, j.kase.inputs[0].dim(-1));
 }
 
-/// Chunks are rounded to A and added in a tree; the reference adds all tokens in one row.
+/// The tokens are added in f64, their chunks in A.
 static void tokenLoss(Judged &j) {
-  double loss = 0, magnitude = 0, chunks = double(j.integer("chunks"));
+  double loss = 0, magnitude = 0, e = j.real("label_smoothing");
   j.each(2, [&](int64_t t) {
     double lse = std::abs(j.expected[2].get(t)), error = j.uA * (2 * lse + std::abs(j.in(1, t)) + 10);
     double mean = j.kase.inputs.size() > 4 ? std::abs(j.in(4, t)) : 0;
     if (j.in(0, t) >= 0) {
-      loss += error + termsError(j, j.expected[2].get(t), error, 1, mean);
-      magnitude += lse + std::abs(j.in(3, t));
+      loss += error + termsError(j, lse, error, 1, mean);
+      magnitude += lse + std::abs(j.in(3, t)) + e * mean + j.real("z_loss") * lse * lse;
     }
     return error;
   });
-  if (chunks > 1)
-    loss +=
-        magnitude * (j.uA * (1 + std::log2(chunks)) + 2 * roundoff(DType::F64) * double(j.kase.inputs[0].elements()));
-  j.each(0, [&](int64_t) { return loss; });
+  double additions = double(j.expected[2].elements()) * roundoff(DType::F64) + double(j.integer("chunks") + 1) * j.uA;
+  j.each(0, [&](int64_t) { return loss + additions * magnitude; });
 }
 
 /// Computed in f64 by both; only the stored value is rounded.

@@ -166,3 +166,46 @@ TEST(CheckPlan, Variables) {
   });
   expectProblem("variable 'w' has 0 owner stages", [](plan::Plan &p) { weight(p).set_owner(false); });
 }
+
+/// Both flat variables, of 4 elements each, become parts of a tensor 't' of 8.
+static void makeWindows(plan::Plan &plan) {
+  makeFlat(plan);
+  for (int i : {0, 1}) {
+    plan::Window &window = *stage(plan, 0).mutable_variables(i)->mutable_window();
+    window.set_name("t");
+    window.set_parameter("t");
+    window.add_shape(8);
+    window.add_at(4 * i);
+    stage(plan, 0).mutable_variables(i)->set_parameter("t");
+  }
+}
+
+static plan::Window &windowOf(plan::Plan &plan, int index) {
+  return *stage(plan, 0).mutable_variables(index)->mutable_window();
+}
+
+TEST(CheckPlan, Windows) {
+  auto expectWindowProblem = [](const std::string &text, const std::function<void(plan::Plan &)> &damage) {
+    expectProblem(text, [&](plan::Plan &p) {
+      makeWindows(p);
+      damage(p);
+    });
+  };
+  expectWindowProblem("variable 'w' is a window on a tensor without a name or parameter",
+                      [](plan::Plan &p) { windowOf(p, 0).clear_parameter(); });
+  expectWindowProblem("variable 'w' is a window of 2 sizes at 1 places, but has 1 dimensions",
+                      [](plan::Plan &p) { windowOf(p, 0).add_shape(1); });
+  expectWindowProblem("variable 'w' is a window that begins at 8 of dimension 0 of 8",
+                      [](plan::Plan &p) { windowOf(p, 0).set_at(0, 8); });
+  expectWindowProblem("variable 'w' is a window that begins at -1 of dimension 0 of 8",
+                      [](plan::Plan &p) { windowOf(p, 0).set_at(0, -1); });
+  expectWindowProblem("variable 'w' is a window on a tensor whose bytes overflow",
+                      [](plan::Plan &p) { windowOf(p, 0).set_shape(0, INT64_MAX); });
+  expectWindowProblem("variables 'w' and 'w.grad' both have elements of 't'",
+                      [](plan::Plan &p) { windowOf(p, 1).set_at(0, 3); });
+  expectWindowProblem("the variables that are windows on 't' have 7 of its 8 elements",
+                      [](plan::Plan &p) { windowOf(p, 1).set_at(0, 5); });
+  expectWindowProblem(
+      "variables 'w' and 'w.grad' are windows on 't', but differ in its shape, dtype, role or parameter",
+      [](plan::Plan &p) { windowOf(p, 1).set_shape(0, 9); });
+}
