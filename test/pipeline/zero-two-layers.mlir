@@ -25,10 +25,10 @@
 // gathers stay behind its begin.
 // RUN: tgpt-opt %s --dp=2 --zero=3 --zero-prefetch=1 --compile-to=plan | FileCheck %s --check-prefix=AHEAD --implicit-check-not="collective all_gather"
 // AHEAD: plan.segment forward
-// AHEAD-NEXT: plan.input
 // AHEAD-NEXT: plan.collective all_gather %zero.embed.decayed
-// AHEAD: plan.collective all_gather %zero.layers.0.undecayed
+// AHEAD-NEXT: plan.collective all_gather %zero.layers.0.undecayed
 // AHEAD-NEXT: plan.collective all_gather %zero.layers.0.decayed
+// AHEAD-NEXT: plan.input
 // AHEAD-NEXT: "embedding"
 // AHEAD-NEXT: plan.collective all_gather %zero.layers.1.undecayed
 // AHEAD-NEXT: plan.collective all_gather %zero.layers.1.decayed
