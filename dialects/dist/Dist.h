@@ -51,6 +51,20 @@ mlir::RankedTensorType tensorOf(mlir::Type type);
 /// The wait for a collective's pending result; null where the result is a tensor.
 WaitOp waitOf(mlir::Operation *collective);
 
+/// An entry of a schedule: a segment, for a micro-batch in an activation slot.
+struct ScheduledSegment {
+  SegmentKind kind = SegmentKind::Forward; ///< or backward or weight_gradient
+  int64_t microBatch = 0, chunk = 0, slot = 0;
+
+  /// Reads "F3@1" or, of chunk 2, "F3.2@1"; B is a backward and W a weight_gradient.
+  static std::optional<ScheduledSegment> parse(llvm::StringRef text);
+};
+
+/// Checks that `stage`, the `name` of `op`, is one of the mesh's pipeline stages.
+llvm::LogicalResult verifyStage(mlir::Operation *op, llvm::StringRef name, int64_t stage);
+/// "stage 1", or "stage 1 chunk 2".
+std::string virtualStageText(int64_t stage, int64_t chunk);
+
 /// True when a collective stays within groups of tensor-parallel ranks.
 bool isWithinTensorGroup(mlir::Operation *collective);
 

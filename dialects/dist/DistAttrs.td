@@ -22,7 +22,8 @@ def Dist_ReductionKind : I32EnumAttr<"ReductionKind", "how partial values combin
 
 def Dist_SegmentKind : I32EnumAttr<"SegmentKind", "what part of a training step a segment is", [
     I32EnumAttrCase<"Begin", 0, "begin">, I32EnumAttrCase<"Forward", 1, "forward">,
-    I32EnumAttrCase<"Backward", 2, "backward">, I32EnumAttrCase<"Update", 3, "update">]> {
+    I32EnumAttrCase<"Backward", 2, "backward">, I32EnumAttrCase<"Update", 3, "update">,
+    I32EnumAttrCase<"WeightGradient", 4, "weight_gradient">]> {
   let cppNamespace = "::tgpt::dist";
   let genSpecializedAttr = 0;
 }

@@ -15,6 +15,23 @@
 using namespace mlir;
 using namespace tgpt::dist;
 
+// An end of a send_recv: `1`, or with a chunk `1 chunk 2`.
+static ParseResult parseVirtualStage(OpAsmParser &parser, IntegerAttr &stage, IntegerAttr &chunk) {
+  int64_t stageValue = 0, chunkValue = 0;
+  if (parser.parseInteger(stageValue) ||
+      (succeeded(parser.parseOptionalKeyword("chunk")) && parser.parseInteger(chunkValue)))
+    return failure();
+  stage = parser.getBuilder().getI64IntegerAttr(stageValue);
+  chunk = parser.getBuilder().getI64IntegerAttr(chunkValue);
+  return success();
+}
+
+static void printVirtualStage(OpAsmPrinter &printer, Operation *, IntegerAttr stage, IntegerAttr chunk) {
+  printer << stage.getInt();
+  if (chunk && chunk.getInt() != 0)
+    printer << " chunk " << chunk.getInt();
+}
+
 #include "dialects/dist/DistDialect.cpp.inc"
 #include "dialects/dist/DistEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES

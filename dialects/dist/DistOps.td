@@ -272,23 +272,31 @@ def Dist_UnpackOp : Dist_Op<"unpack", [Pure]> {
 def Dist_SegmentOp : Dist_Op<"segment", [SingleBlockImplicitTerminator<"::tgpt::dist::YieldOp">, RecursiveMemoryEffects, AutomaticAllocationScope]> {
   let summary = "what one pipeline stage runs for one phase of a step";
   let description = [{
-    Ops inside run on the ranks of `stage`. Values of a segment of the same stage
-    may be used directly: they stay in memory (saved activations). Values of another
-    stage come through `dist.send_recv`.
+    Ops inside run on the ranks of `stage`. With interleaving a stage has several model
+    chunks, each with segments of its own: chunk `c` of stage `s` is virtual stage
+    `c * pp + s`, and the model's layers are cut into virtual stages in that order.
+
+    Values of an earlier segment of the same stage and chunk may be used directly: they
+    stay in memory (saved activations). Values of another stage or chunk come through
+    `dist.send_recv`. A `weight_gradient` is what a backward leaves for later: work whose
+    results nobody waits for.
 
     ```mlir
     %h = dist.segment forward stage 0 {
       %0 = tgpt.gelu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
       dist.yield %0 : tensor<4x8xf32>
     } : tensor<4x8xf32>
+    dist.segment backward stage 0 chunk 1 {
+    }
     ```
 
     Constraints:
-    - C1: `stage` is in the range of mesh axis "pp".
-    - C2: a value from another segment belongs to the same stage or comes from a `send_recv` to this stage.
+    - C1: `stage` is in the range of mesh axis "pp"; `chunk` is not negative, and 0 for begin and update.
+    - C2: a value from another segment belongs to the same stage and chunk and to an earlier kind (forward,
+      backward, weight_gradient), or comes from a `send_recv` to this stage and chunk.
     - C3: the yielded types are the result types.
   }];
-  let arguments = (ins Dist_SegmentKindAttr:$kind, I64Attr:$stage);
+  let arguments = (ins Dist_SegmentKindAttr:$kind, I64Attr:$stage, DefaultValuedAttr<I64Attr, "0">:$chunk);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -336,7 +344,9 @@ def Dist_SendRecvOp : Dist_Op<"send_recv", [AllTypesMatch<["input", "output"]>,
   let description = [{
     Every rank of stage `from` sends its shard to the rank of stage `to` with the
     same other coordinates. The plan holds it as a send at the end of the producing
-    segment and a receive at the start of the consuming one.
+    segment and a receive at the start of the consuming one. Between two chunks of one
+    stage it is a message that a rank sends itself. `depth` messages may be on the way
+    before the sender waits; without it there is room for one at least.
 
     ```mlir
     // args: %x: tensor<4x8xf32>
@@ -345,35 +355,53 @@ def Dist_SendRecvOp : Dist_Op<"send_recv", [AllTypesMatch<["input", "output"]>,
       dist.yield %h : tensor<4x8xf32>
     } : tensor<4x8xf32>
     %1 = dist.send_recv %0 from 0 to 1 : tensor<4x8xf32>
+    %2 = dist.send_recv %0 from 0 to 1 chunk 2 depth 3 : tensor<4x8xf32>
     ```
 
     Constraints:
-    - C1: `from` and `to` differ and are in the range of mesh axis "pp".
-    - C2: the operand comes from a segment of stage `from`.
+    - C1: stage and chunk differ from `from` to `to`; stages are in the range of mesh axis "pp", chunks not negative.
+    - C2: the operand comes from a forward or backward segment of the stage and chunk that sends.
+    - C3: `depth` is at least 1.
   }];
-  let arguments = (ins AnyRankedTensor:$input, I64Attr:$from, I64Attr:$to);
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$from, I64Attr:$to, DefaultValuedAttr<I64Attr, "0">:$from_chunk,
+                       DefaultValuedAttr<I64Attr, "0">:$to_chunk, OptionalAttr<I64Attr>:$depth);
   let results = (outs AnyRankedTensor:$output);
-  let assemblyFormat = "$input `from` custom<Count>($from) `to` custom<Count>($to) attr-dict `:` type($input)";
+  let assemblyFormat = [{$input `from` custom<VirtualStage>($from, $from_chunk) `to` custom<VirtualStage>($to, $to_chunk)
+    (`depth` custom<Count>($depth)^)? attr-dict `:` type($input)}];
   let hasVerifier = 1;
 }
 
 def Dist_ScheduleOp : Dist_Op<"schedule", []> {
   let summary = "the order in which a stage runs its segments over the micro-batches";
   let description = [{
-    `F3@1` is the forward of micro-batch 3 in activation slot 1, `B3@1` its backward.
-    The begin and update segments run before the first and after the last entry.
+    `F3@1` is the forward of micro-batch 3 in activation slot 1, `B3@1` its backward,
+    `W3@1` its weight_gradient; `F3.2@1` is that of chunk 2, which has slots of its own.
+    The entries run in the order warm_up, steady, cool_down: while the pipeline fills,
+    is full, and empties. The begin and update segments run before the first and after
+    the last entry. `slots` has the number of activation slots of each chunk; a chunk
+    without work on this stage has none, and no entries.
 
     ```mlir
-    dist.schedule stage 0 of 4 slots 2 ["F0@0", "F1@1", "B0@0", "F2@0", "B1@1", "F3@1", "B2@0", "B3@1"]
+    dist.schedule stage 0 of 4 slots [2] warm_up ["F0@0"] steady ["F1@1", "B0@0", "F2@0", "B1@1", "F3@1", "B2@0"] cool_down ["B3@1"]
+    dist.schedule stage 0 of 1 slots [1, 1] warm_up ["F0@0", "F0.1@0"] steady [] cool_down ["B0.1@0", "W0.1@0", "B0@0", "W0@0"]
     ```
 
     Constraints:
-    - C1: every micro-batch has one forward and one later backward, in the same slot.
-    - C2: no slot is reused while its micro-batch is in flight; slots are 0 to `slots` - 1.
+    - C1: with a chunk that has entries every micro-batch has one forward, one later backward and, where the chunk has
+      weight_gradients, one of these after that, all in the same slot.
+    - C2: no slot is reused while its micro-batch is in flight; slots are 0 to the chunk's number of slots - 1.
+    - C3: there is a number of slots for each chunk, at most the micro-batches, and 0 where it has no entries.
   }];
-  let arguments = (ins I64Attr:$stage, I64Attr:$micro_batches, I64Attr:$slots, StrArrayAttr:$entries);
-  let assemblyFormat = "`stage` custom<Count>($stage) `of` custom<Count>($micro_batches) `slots` custom<Count>($slots) $entries attr-dict";
+  let arguments = (ins I64Attr:$stage, I64Attr:$micro_batches, DenseI64ArrayAttr:$slots, StrArrayAttr:$warm_up,
+                       StrArrayAttr:$steady, StrArrayAttr:$cool_down);
+  let assemblyFormat = [{`stage` custom<Count>($stage) `of` custom<Count>($micro_batches) `slots` $slots `warm_up` $warm_up
+    `steady` $steady `cool_down` $cool_down attr-dict}];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Warm-up, steady and cool-down: the lists of entries in the order in which they run.
+    ::std::array<::mlir::ArrayAttr, 3> getLists() { return {getWarmUp(), getSteady(), getCoolDown()}; }
+    int64_t countChunks() { return getSlots().size(); }
+  }];
 }
 
 #endif // TGPT_DIALECTS_DIST_DISTOPS_TD

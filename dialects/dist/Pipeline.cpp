@@ -11,8 +11,13 @@
 using namespace mlir;
 using namespace tgpt::dist;
 
-// `stage` is one of the mesh's pipeline stages; without a mesh nothing is known.
-static LogicalResult verifyStage(Operation *op, StringRef name, int64_t stage) {
+std::string tgpt::dist::virtualStageText(int64_t stage, int64_t chunk) {
+  std::string text = "stage " + std::to_string(stage);
+  return chunk == 0 ? text : text + " chunk " + std::to_string(chunk);
+}
+
+// Without a mesh nothing is known.
+LogicalResult tgpt::dist::verifyStage(Operation *op, StringRef name, int64_t stage) {
   MeshOp mesh = meshOf(op);
   int64_t stages = mesh ? mesh.sizeOf(StringRef("pp")) : stage + 1;
   if (stage >= 0 && stage < stages)
@@ -26,23 +31,25 @@ static LogicalResult verifyStage(Operation *op, StringRef name, int64_t stage) {
 }
 
 //===----------------------------------------------------------------------===//
-// dist.segment forward stage 0 { ... } : types
+// dist.segment forward stage 0 chunk 1 { ... } : types
 //===----------------------------------------------------------------------===//
 
 ParseResult SegmentOp::parse(OpAsmParser &parser, OperationState &result) {
   StringRef word;
   SMLoc loc = parser.getCurrentLocation();
-  int64_t stage = 0;
+  int64_t stage = 0, chunk = 0;
   if (parser.parseKeyword(&word))
     return failure();
   std::optional<SegmentKind> kind = symbolizeSegmentKind(word);
   if (!kind)
-    return parser.emitError(loc) << "'" << word << "' is not begin, forward, backward or update";
+    return parser.emitError(loc) << "'" << word << "' is not begin, forward, backward, weight_gradient or update";
   if (parser.parseKeyword("stage") || parser.parseInteger(stage) ||
+      (succeeded(parser.parseOptionalKeyword("chunk")) && parser.parseInteger(chunk)) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   result.getOrAddProperties<Properties>().kind = SegmentKindAttr::get(parser.getContext(), *kind);
   result.getOrAddProperties<Properties>().stage = parser.getBuilder().getI64IntegerAttr(stage);
+  result.getOrAddProperties<Properties>().chunk = parser.getBuilder().getI64IntegerAttr(chunk);
   Region *body = result.addRegion();
   if (parser.parseRegion(*body) || parser.parseOptionalColonTypeList(result.types))
     return failure();
@@ -51,38 +58,68 @@ ParseResult SegmentOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void SegmentOp::print(OpAsmPrinter &printer) {
-  printer << " " << stringifySegmentKind(getKind()) << " stage " << getStage();
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"kind", "stage"});
+  printer << " " << stringifySegmentKind(getKind()) << " " << virtualStageText(getStage(), getChunk());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"kind", "stage", "chunk"});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/true, /*printBlockTerminators=*/getNumResults() != 0);
   if (getNumResults() != 0)
     printer << " : " << getResultTypes();
 }
 
-// A value from outside is at hand on this segment's stage.
-static LogicalResult verifyAvailable(SegmentOp segment, OpOperand &use) {
-  Operation *producer = use.get().getDefiningOp();
-  int64_t stage = segment.getStage();
-  if (auto other = dyn_cast_or_null<SegmentOp>(producer); other && static_cast<int64_t>(other.getStage()) != stage) {
-    InFlightDiagnostic error = use.getOwner()->emitOpError()
-                               << "in a segment of stage " << stage << " uses a value of stage " << other.getStage()
-                               << " without a dist.send_recv";
-    error.attachNote(other.getLoc()) << "value comes from here";
-    return error;
+/// Of a stage and chunk, what runs after what in a micro-batch.
+static int rankOf(SegmentKind kind) {
+  switch (kind) {
+  case SegmentKind::Begin: return 0;
+  case SegmentKind::Forward: return 1;
+  case SegmentKind::Backward: return 2;
+  case SegmentKind::WeightGradient: return 3;
+  case SegmentKind::Update: return 4;
   }
-  if (auto transfer = dyn_cast_or_null<SendRecvOp>(producer);
-      transfer && static_cast<int64_t>(transfer.getTo()) != stage) {
-    InFlightDiagnostic error = use.getOwner()->emitOpError() << "in a segment of stage " << stage
-                                                             << " uses a value sent to stage " << transfer.getTo();
-    error.attachNote(transfer.getLoc()) << "sent here";
+  llvm_unreachable("a kind of the enum");
+}
+
+// A value of another segment is at hand: of this stage and chunk, and there by now.
+static LogicalResult verifyKept(SegmentOp segment, SegmentOp maker, Operation *user) {
+  std::string here = virtualStageText(segment.getStage(), segment.getChunk());
+  std::string there = virtualStageText(maker.getStage(), maker.getChunk());
+  auto report = [&](const Twine &what) {
+    InFlightDiagnostic error = user->emitOpError() << what;
+    error.attachNote(maker.getLoc()) << "value comes from here";
     return error;
-  }
+  };
+  if (here != there)
+    return report("in a segment of " + Twine(here) + " uses a value of " + there + " without a dist.send_recv");
+  if (rankOf(maker.getKind()) >= rankOf(segment.getKind()))
+    return report("in a " + stringifySegmentKind(segment.getKind()) + " segment of " + Twine(here) +
+                  " uses a value of its " + stringifySegmentKind(maker.getKind()) + ", which runs no earlier");
   return success();
 }
 
+// A value from outside is at hand on this segment's stage and chunk.
+static LogicalResult verifyAvailable(SegmentOp segment, OpOperand &use) {
+  Operation *producer = use.get().getDefiningOp();
+  if (auto other = dyn_cast_or_null<SegmentOp>(producer))
+    return verifyKept(segment, other, use.getOwner());
+  auto transfer = dyn_cast_or_null<SendRecvOp>(producer);
+  if (!transfer || (transfer.getTo() == segment.getStage() && transfer.getToChunk() == segment.getChunk()))
+    return success();
+  InFlightDiagnostic error = use.getOwner()->emitOpError()
+                             << "in a segment of " << virtualStageText(segment.getStage(), segment.getChunk())
+                             << " uses a value sent to " << virtualStageText(transfer.getTo(), transfer.getToChunk());
+  error.attachNote(transfer.getLoc()) << "sent here";
+  return error;
+}
+
+static LogicalResult verifyChunk(Operation *op, StringRef name, int64_t chunk) {
+  return chunk >= 0 ? success() : op->emitOpError() << name << " is " << chunk << " but 0 is the first chunk";
+}
+
 LogicalResult SegmentOp::verify() {
-  if (failed(verifyStage(*this, "stage", getStage()))) // C1
+  if (failed(verifyStage(*this, "stage", getStage())) || failed(verifyChunk(*this, "chunk", getChunk()))) // C1
     return failure();
+  if (getChunk() != 0 && (getKind() == SegmentKind::Begin || getKind() == SegmentKind::Update)) // C1
+    return emitOpError() << "of kind '" << stringifySegmentKind(getKind()) << "' is of chunk " << getChunk()
+                         << " but a stage has one for all its chunks";
   bool available = true; // C2
   visitUsedValuesDefinedAbove(
       getBody(), getBody(), [&](OpOperand *use) { available = available && succeeded(verifyAvailable(*this, *use)); });
@@ -108,119 +145,29 @@ LogicalResult SegmentOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult SendRecvOp::verify() {
-  if (getFrom() == getTo()) // C1
-    return emitOpError() << "sends from stage " << getFrom() << " to itself";
-  if (failed(verifyStage(*this, "from", getFrom())) || failed(verifyStage(*this, "to", getTo())))
+  std::string from = virtualStageText(getFrom(), getFromChunk());
+  if (getFrom() == getTo() && getFromChunk() == getToChunk()) // C1
+    return emitOpError() << "sends from " << from << " to itself";
+  if (failed(verifyStage(*this, "from", getFrom())) || failed(verifyStage(*this, "to", getTo())) ||
+      failed(verifyChunk(*this, "chunk that sends", getFromChunk())) ||
+      failed(verifyChunk(*this, "chunk that receives", getToChunk())))
     return failure();
+  if (getDepth() && static_cast<int64_t>(*getDepth()) < 1) // C3
+    return emitOpError() << "depth is " << static_cast<int64_t>(*getDepth())
+                         << " but a channel holds at least 1 message";
   auto segment = getInput().getDefiningOp<SegmentOp>(); // C2
-  if (segment && segment.getStage() == getFrom())
+  bool isSender = segment && segment.getStage() == getFrom() && segment.getChunk() == getFromChunk();
+  if (isSender && (segment.getKind() == SegmentKind::Forward || segment.getKind() == SegmentKind::Backward))
     return success();
-  InFlightDiagnostic error = emitOpError() << "operand must come from a segment of stage " << getFrom();
+  InFlightDiagnostic error = emitOpError() << "operand must come from a "
+                                           << (isSender ? "forward or backward segment" : "segment") << " of " << from;
   if (segment)
-    error.attachNote(segment.getLoc()) << "comes from stage " << segment.getStage();
+    error.attachNote(segment.getLoc()) << "comes from "
+                                       << (isSender ? "a " + stringifySegmentKind(segment.getKind()).str()
+                                                    : virtualStageText(segment.getStage(), segment.getChunk()));
   return error;
 }
 
 int64_t SendRecvOp::getFlops() {
   return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// dist.schedule
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct ScheduleEntry {
-  bool isForward;
-  int64_t microBatch;
-  int64_t slot;
-};
-} // namespace
-
-// F3@1: the forward of micro-batch 3 in slot 1.
-static std::optional<ScheduleEntry> parseEntry(StringRef text) {
-  ScheduleEntry entry{text.starts_with("F"), 0, 0};
-  if (!entry.isForward && !text.starts_with("B"))
-    return std::nullopt;
-  auto [microBatch, slot] = text.drop_front().split('@');
-  if (microBatch.getAsInteger(10, entry.microBatch) || slot.getAsInteger(10, entry.slot))
-    return std::nullopt;
-  return entry;
-}
-
-namespace {
-/// Follows a schedule entry by entry: which micro-batch each slot holds.
-class ScheduleCheck {
-public:
-  explicit ScheduleCheck(ScheduleOp op)
-      : op(op), slots(op.getSlots(), none), isForwardDone(op.getMicroBatches()), isBackwardDone(op.getMicroBatches()) {}
-
-  LogicalResult step(StringRef text) {
-    std::optional<ScheduleEntry> entry = parseEntry(text);
-    if (!entry)
-      return op.emitOpError() << "entry \"" << text << "\" is not of the form F3@1 or B3@1";
-    if (entry->microBatch < 0 || entry->microBatch >= size(isForwardDone))
-      return op.emitOpError() << "entry \"" << text << "\" names micro-batch " << entry->microBatch << " of "
-                              << size(isForwardDone);
-    if (entry->slot < 0 || entry->slot >= size(slots)) // C2
-      return op.emitOpError() << "entry \"" << text << "\" names slot " << entry->slot << " of " << size(slots);
-    return entry->isForward ? forward(*entry, text) : backward(*entry, text);
-  }
-
-  LogicalResult finish() {
-    for (int64_t i = 0; i < size(isBackwardDone); ++i)
-      if (!isBackwardDone[i]) // C1
-        return op.emitOpError() << "has no " << (isForwardDone[i] ? "backward" : "forward") << " of micro-batch " << i;
-    return success();
-  }
-
-private:
-  static constexpr int64_t none = -1;
-
-  template <typename T> static int64_t size(const std::vector<T> &vector) {
-    return static_cast<int64_t>(vector.size());
-  }
-
-  LogicalResult forward(ScheduleEntry entry, StringRef text) {
-    if (isForwardDone[entry.microBatch]) // C1
-      return op.emitOpError() << "entry \"" << text << "\" repeats the forward of micro-batch " << entry.microBatch;
-    if (slots[entry.slot] != none) // C2
-      return op.emitOpError() << "entry \"" << text << "\" takes slot " << entry.slot << " while micro-batch "
-                              << slots[entry.slot] << " is in flight in it";
-    slots[entry.slot] = entry.microBatch;
-    isForwardDone[entry.microBatch] = true;
-    return success();
-  }
-
-  LogicalResult backward(ScheduleEntry entry, StringRef text) {
-    if (slots[entry.slot] != entry.microBatch) // C1
-      return op.emitOpError() << "entry \"" << text << "\" has no forward of micro-batch " << entry.microBatch
-                              << " in flight in slot " << entry.slot;
-    slots[entry.slot] = none;
-    isBackwardDone[entry.microBatch] = true;
-    return success();
-  }
-
-  ScheduleOp op;
-  std::vector<int64_t> slots; ///< the micro-batch in flight in each
-  std::vector<bool> isForwardDone, isBackwardDone;
-};
-} // namespace
-
-LogicalResult ScheduleOp::verify() {
-  if (failed(verifyStage(*this, "stage", getStage())))
-    return failure();
-  int64_t microBatches = getMicroBatches(), slotCount = getSlots();
-  if (microBatches < 1 || slotCount < 1 || slotCount > microBatches)
-    return emitOpError() << "has " << microBatches << " micro-batches in " << slotCount
-                         << " slots but needs at least 1 of each, and no more slots than micro-batches";
-  int64_t entryCount = getEntries().size();
-  if (entryCount % 2 != 0 || entryCount / 2 != microBatches) // C1
-    return emitOpError() << "has " << entryCount << " entries but " << microBatches
-                         << " micro-batches need a forward and a backward each";
-  ScheduleCheck check(*this);
-  for (StringRef entry : getEntries().getAsValueRange<StringAttr>())
-    if (failed(check.step(entry)))
-      return failure();
-  return check.finish();
 }

@@ -36,8 +36,8 @@ class ProgramLowering {
 public:
   ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t channelDepth, int64_t globalBatch,
                   StringRef options)
-      : module(module), parts(parts), seed(seed), depth(std::min(channelDepth, parts.microBatches())),
-        globalBatch(globalBatch), options(options), builder(module.getContext()) {}
+      : module(module), parts(parts), seed(seed), channelDepth(channelDepth), globalBatch(globalBatch),
+        options(options), builder(module.getContext()) {}
 
   /// The program, inserted at the end of the module; null after an error.
   planir::ProgramOp run();
@@ -46,6 +46,10 @@ public:
 private:
   FailureOr<planir::TrainingAttr> trainingFacts();
   void addChannels();
+  /// Messages that a channel holds: no more than a step sends.
+  int64_t depthOf(Message message) const {
+    return std::min<int64_t>(message.op.getDepth().value_or(channelDepth), parts.microBatches());
+  }
   LogicalResult addStage(int64_t stage, GroupTable &groups);
   void addVariables(StageLowering &lowering, const StageFlow &flow, int64_t stage);
   void addMessages(StageLowering &lowering, int64_t stage);
@@ -55,7 +59,7 @@ private:
   ModuleOp module;
   ProgramParts &parts;
   uint64_t seed;
-  int64_t depth, globalBatch;
+  int64_t channelDepth, globalBatch;
   StringRef options;
   OpBuilder builder;
   planir::ProgramOp program;
@@ -98,7 +102,7 @@ void ProgramLowering::addChannels() {
   for (Message message : parts.messages) {
     auto type = planir::BufferType::of(cast<RankedTensorType>(message.op.getOutput().getType()));
     planir::ChannelOp::create(builder, message.op.getLoc(), message.channel, message.op.getFromAttr(),
-                              message.op.getToAttr(), builder.getI64IntegerAttr(depth), TypeAttr::get(type));
+                              message.op.getToAttr(), builder.getI64IntegerAttr(depthOf(message)), TypeAttr::get(type));
   }
 }
 
@@ -148,7 +152,7 @@ void ProgramLowering::addMessages(StageLowering &lowering, int64_t stage) {
       continue;
     SmallVector<Value> slots;
     auto type = planir::BufferType::of(cast<RankedTensorType>(message.op.getOutput().getType()));
-    for (int64_t i = 0; i < depth; ++i)
+    for (int64_t i = 0; i < depthOf(message); ++i)
       slots.push_back(lowering.getBuffers()
                           .create(message.op.getLoc(),
                                   ("messages." + message.channel.getValue() + "." + Twine(i)).str(), type,
@@ -171,14 +175,12 @@ void ProgramLowering::addSchedule(const StageFlow &flow, int64_t stage) {
                                           builder.getStringAttr(planir::stringifySegmentKind(kind)), microBatch, slot));
   };
   add(planir::SegmentKind::Begin, -1, 0);
-  for (StringRef entry : schedule.getEntries().getAsValueRange<StringAttr>()) { // "F3@1", checked by dist.schedule
-    int64_t microBatch = 0, slot = 0;
-    bool isForward = entry.consume_front("F") || !entry.consume_front("B");
-    auto [number, place] = entry.split('@');
-    number.getAsInteger(10, microBatch);
-    place.getAsInteger(10, slot);
-    add(isForward ? planir::SegmentKind::Forward : planir::SegmentKind::Backward, microBatch, slot);
-  }
+  for (ArrayAttr list : schedule.getLists())
+    for (StringRef text : list.getAsValueRange<StringAttr>()) {
+      dist::ScheduledSegment entry = *dist::ScheduledSegment::parse(text); // checked by dist.schedule
+      add(entry.kind == dist::SegmentKind::Forward ? planir::SegmentKind::Forward : planir::SegmentKind::Backward,
+          entry.microBatch, entry.slot);
+    }
   add(planir::SegmentKind::Update, -1, 0);
   planir::ScheduleOp::create(builder, schedule.getLoc(), builder.getArrayAttr(runs));
 }
@@ -218,7 +220,7 @@ LogicalResult ProgramLowering::addStage(int64_t number, GroupTable &groups) {
   addVariables(lowering, *flow, number);
   builder.setInsertionPointToEnd(&stage.getBody().front());
   addSchedule(*flow, number);
-  addRegions(stage, parts.schedules[number].getSlots());
+  addRegions(stage, parts.schedules[number].getSlots().front());
   return success();
 }
 

@@ -124,9 +124,11 @@ static LogicalResult findFlow(ProgramParts &parts) {
   llvm::StringMap<unsigned> channels;
   for (func::FuncOp function : parts.functions) {
     for (Operation &op : function.getBody().front().without_terminator()) {
-      if (auto segment = dyn_cast<dist::SegmentOp>(op))
+      if (auto segment = dyn_cast<dist::SegmentOp>(op)) {
+        if (segment.getChunk() != 0 || segment.getKind() == dist::SegmentKind::WeightGradient)
+          return segment.emitOpError("cannot be lowered: a plan has forwards and backwards of one chunk a stage");
         parts.segments.push_back(segment);
-      else if (auto message = dyn_cast<dist::SendRecvOp>(op)) {
+      } else if (auto message = dyn_cast<dist::SendRecvOp>(op)) {
         if (failed(addMessage(message, channels, parts)))
           return failure();
       } else

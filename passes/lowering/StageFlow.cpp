@@ -22,6 +22,7 @@ static planir::SegmentKind kindOf(dist::SegmentKind kind) {
   case dist::SegmentKind::Begin: return planir::SegmentKind::Begin;
   case dist::SegmentKind::Forward: return planir::SegmentKind::Forward;
   case dist::SegmentKind::Backward: return planir::SegmentKind::Backward;
+  case dist::SegmentKind::WeightGradient: // refused by findProgramParts
   case dist::SegmentKind::Update: return planir::SegmentKind::Update;
   }
   llvm_unreachable("a kind of the enum");

@@ -125,8 +125,8 @@ def ScheduleOneForwardOneBackward : Pass<"dist-schedule-1f1b", "::mlir::ModuleOp
     **Output**: with `micro-batches=3`
     ```mlir
     dist.mesh @mesh (dp = 1, pp = 2, tp = 1)
-    dist.schedule stage 0 of 3 slots 2 ["F0@0", "F1@1", "B0@0", "F2@0", "B1@1", "B2@0"]
-    dist.schedule stage 1 of 3 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0"]
+    dist.schedule stage 0 of 3 slots [2] warm_up ["F0@0"] steady ["F1@1", "B0@0", "F2@0", "B1@1"] cool_down ["B2@0"]
+    dist.schedule stage 1 of 3 slots [1] warm_up [] steady ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0"] cool_down []
     ```
 
     Fails when: the micro-batch has not one forward and one backward segment a stage;

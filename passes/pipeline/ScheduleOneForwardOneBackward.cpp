@@ -9,8 +9,8 @@
 // one-forward-one-backward, so that stage s holds the activations of at most
 // pp - s micro-batches. For pp = 2 and 3 micro-batches:
 //
-//   dist.schedule stage 0 of 3 slots 2 ["F0@0", "F1@1", "B0@0", "F2@0", "B1@1", "B2@0"]
-//   dist.schedule stage 1 of 3 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0"]
+//   dist.schedule stage 0 of 3 slots [2] warm_up ["F0@0"] steady ["F1@1", "B0@0", "F2@0", "B1@1"] cool_down ["B2@0"]
+//   dist.schedule stage 1 of 3 slots [1] warm_up [] steady ["F0@0", "B0@0", "F1@0", "B1@0", ...] cool_down []
 //
 // Relies on: dist-split-stages. Leaves true: each stage has one schedule, and no
 // stage waits for another in a circle where channels hold `channelDepth` messages.
@@ -72,6 +72,12 @@ private:
   // One forward and one backward a stage: what the entries of a schedule mean.
   LogicalResult checkSegments(func::FuncOp microBatch, int64_t stageCount) {
     int64_t forwards = 0, backwards = 0;
+    for (auto segment : microBatch.getOps<dist::SegmentOp>())
+      if (segment.getChunk() != 0 || segment.getKind() == dist::SegmentKind::WeightGradient)
+        return segment.emitOpError() << "of kind '" << dist::stringifySegmentKind(segment.getKind()) << "' and chunk "
+                                     << segment.getChunk()
+                                     << " has no place in one-forward-one-backward, which knows forwards and "
+                                        "backwards of one chunk a stage";
     for (auto segment : microBatch.getOps<dist::SegmentOp>()) {
       forwards += segment.getKind() == dist::SegmentKind::Forward;
       backwards += segment.getKind() == dist::SegmentKind::Backward;
@@ -83,12 +89,16 @@ private:
   }
 
   void addSchedule(OpBuilder &builder, int64_t stage, int64_t stageCount) {
-    SmallVector<Attribute> entries;
+    SmallVector<Attribute> all;
     for (const ScheduleEntry &entry : scheduleOneForwardOneBackward(stage, stageCount, microBatches))
-      entries.push_back(builder.getStringAttr(entry.toString()));
+      all.push_back(builder.getStringAttr(entry.toString()));
+    ArrayRef<Attribute> entries(all);
     int64_t slots = slotsInFlight(stage, stageCount, microBatches);
-    dist::ScheduleOp::create(builder, getOperation().getLoc(), stage, microBatches, slots,
-                             builder.getArrayAttr(entries));
+    size_t fill = std::min<int64_t>(microBatches, stageCount - stage - 1); // as many as are left at the end
+    dist::ScheduleOp::create(builder, getOperation().getLoc(), stage, microBatches, ArrayRef<int64_t>(slots),
+                             builder.getArrayAttr(entries.take_front(fill)),
+                             builder.getArrayAttr(entries.drop_front(fill).drop_back(fill)),
+                             builder.getArrayAttr(entries.take_back(fill)));
     entriesWritten += entries.size();
   }
 };

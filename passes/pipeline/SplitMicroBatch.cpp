@@ -297,7 +297,8 @@ void MicroBatchSplit::buildSegment(OpBuilder &builder, bool backward, int64_t st
   for (Value value : segment.yields)
     atStage[stage].map(value, made.lookup(value));
   for (auto [to, value] : segment.sends) {
-    auto sent = dist::SendRecvOp::create(builder, value.getLoc(), value.getType(), made.lookup(value), stage, to);
+    auto sent = dist::SendRecvOp::create(builder, value.getLoc(), value.getType(), made.lookup(value), stage, to,
+                                         /*from_chunk=*/0, /*to_chunk=*/0, /*depth=*/IntegerAttr());
     atStage[to].map(value, sent.getOutput());
   }
 }

@@ -50,5 +50,5 @@ module {
     }
     return
   }
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
 }

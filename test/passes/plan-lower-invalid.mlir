@@ -16,7 +16,7 @@ module {
 // expected-error @below {{has no schedule for stage 1}}
 module {
   dist.mesh @mesh (pp = 2)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
     return
   }
@@ -26,7 +26,7 @@ module {
 
 module {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
     // expected-error @below {{is outside of the pipeline's segments; 'dist-split-stages' puts it into one}}
     %0 = tgpt.gelu %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -38,7 +38,7 @@ module {
 
 module {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   // expected-error @below {{argument 0 has no 'tgpt.name'}}
   func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
     dist.segment forward stage 0 {
@@ -53,7 +53,7 @@ module {
 
 module {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: tensor<4xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
     dist.segment forward stage 0 {
       // expected-error @below {{cannot be executed: it has no kernel and is no collective}}
@@ -68,7 +68,7 @@ module {
 
 module {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: tensor<4xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
     dist.segment forward stage 0 {
       dist.yield
@@ -85,7 +85,7 @@ module {
 
 module {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: tensor<4xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
     return
   }
@@ -106,7 +106,7 @@ module {
   dist.mesh @mesh (dp = 2, pp = 1)
   tgpt.parameter @a : tensor<4xf32, #dist.layout<[-], of = [4]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
   tgpt.bucket @bucket of [@a] at [0] : tensor<2xf32, #dist.layout<[dp], of = [4]>>
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
     dist.segment forward stage 0 {
       // expected-error @below {{uses '@a', of which a rank holds a piece of bucket '@bucket' only}}
@@ -124,7 +124,7 @@ module {
   tgpt.bucket @bucket of [@a] at [0] : tensor<4xf32, #dist.layout<[-], of = [4]>>
   // expected-error @below {{C1: @a is a member of '@bucket' too}}
   tgpt.bucket @other of [@a] at [0] : tensor<4xf32, #dist.layout<[-], of = [4]>>
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
     return
   }

@@ -22,7 +22,7 @@
 !whole = tensor<2x4xf32, #dist.layout<[-, -], of = [2, 4]>>
 module @flights {
   dist.mesh @mesh (dp = 2, tp = 2)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   func.func @micro_batch(%x: !tp {tgpt.name = "x"}, %y: !dp {tgpt.name = "y"}) attributes {tgpt.phase = "micro_batch"} {
     dist.segment forward stage 0 {
       %a = tgpt.add %x, %x : (!tp, !tp) -> !tp
@@ -55,7 +55,7 @@ module @flights {
 !scalar = tensor<f32, #dist.layout<[], of = []>>
 module @variables {
   dist.mesh @mesh (dp = 2, tp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.state metric @m : !addend {transient}
   func.func @micro_batch(%x: tensor<4xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
     dist.segment forward stage 0 {

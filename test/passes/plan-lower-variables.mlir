@@ -22,7 +22,7 @@
 // CHECK-NEXT: {{^ *[}]$}}
 module @update_in_place {
   dist.mesh @mesh (dp = 2)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.parameter @w : tensor<4xbf16, #dist.layout<[-], of = [4]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
   tgpt.state master @w.master of @w : tensor<4xf32, #dist.layout<[-], of = [4]>>
   tgpt.state gradient @w.gradient of @w : tensor<4xf32, #dist.layout<[-], partial = [dp], of = [4]>> {transient}
@@ -59,7 +59,7 @@ module @update_in_place {
 // CHECK: plan.output %[[SUM]] as "sum"
 module @sum_beside_the_state {
   dist.mesh @mesh (dp = 2)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.state metric @s : tensor<f32, #dist.layout<[], partial = [dp], of = []>>
   func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
     return
@@ -83,7 +83,7 @@ module @sum_beside_the_state {
 // CHECK: plan.output %{{.*}} as "sum"
 module @alone {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.state metric @s : tensor<f32, #dist.layout<[], partial = [dp], of = []>> {transient}
   func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
     return
@@ -112,7 +112,7 @@ module @alone {
 // CHECK-NEXT: {{^ *[}]$}}
 module @old_values {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.parameter @a : tensor<4xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
   tgpt.parameter @b : tensor<4xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
   func.func @begin() attributes {tgpt.phase = "begin"} {
@@ -144,7 +144,7 @@ module @old_values {
 // CHECK-NEXT: "accumulate"(%[[LATE]]) -> (%[[G]]) {}
 module @accumulations_apart {
   dist.mesh @mesh (dp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.parameter @w : tensor<4xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
   tgpt.state gradient @w.gradient of @w : tensor<4xf32>
   func.func @begin() attributes {tgpt.phase = "begin"} {

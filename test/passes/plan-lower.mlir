@@ -12,7 +12,7 @@
 // CHECK-LABEL: plan.program @step mesh (tp = 1) training <sequence_length = 4, samples = 2, micro_batches = 2, vocabulary = 0, parameters = 36, flops_per_micro_batch = 1728, compute = f32> seed 0 options ""
 module @step {
   dist.mesh @mesh (tp = 1)
-  dist.schedule stage 0 of 2 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0"]
+  dist.schedule stage 0 of 2 slots [1] warm_up [] steady ["F0@0", "B0@0", "F1@0", "B1@0"] cool_down []
   tgpt.parameter @layers.0.up.weight : tensor<6x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
   tgpt.state gradient @layers.0.up.weight.gradient of @layers.0.up.weight : tensor<6x6xf32> {transient}
   tgpt.state metric @loss_sum : tensor<f32> {transient}
@@ -110,7 +110,7 @@ module @step {
 // CHECK: "cross_entropy_grad"(%[[LOGITS]], %{{.*}}) -> (%[[LOGITS]]) {vocab_offset = #plan.axis_offset<["tp"], stride = 3>}
 module @gradient_over_activation {
   dist.mesh @mesh (tp = 2)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.parameter @table.weight : tensor<3x2xf32, #dist.layout<[tp, -], of = [6, 2]>> = #tgpt.init<mean = 0.0, stddev = 0.02>
   func.func @micro_batch(%tokens: tensor<1x4xi32, #dist.layout<[-, -], of = [1, 4]>> {tgpt.name = "tokens"},
                          %labels: tensor<1x4xi32, #dist.layout<[-, -], of = [1, 4]>> {tgpt.name = "labels"}) attributes {tgpt.phase = "micro_batch"} {
@@ -158,8 +158,8 @@ module @gradient_over_activation {
 // CHECK-NEXT: plan.send %[[OUT]] on @backward_1_to_0
 module @two_stages {
   dist.mesh @mesh (pp = 2)
-  dist.schedule stage 0 of 2 slots 2 ["F0@0", "F1@1", "B0@0", "B1@1"]
-  dist.schedule stage 1 of 2 slots 1 ["F0@0", "B0@0", "F1@0", "B1@0"]
+  dist.schedule stage 0 of 2 slots [2] warm_up ["F0@0"] steady ["F1@1", "B0@0"] cool_down ["B1@1"]
+  dist.schedule stage 1 of 2 slots [1] warm_up [] steady ["F0@0", "B0@0", "F1@0", "B1@0"] cool_down []
   func.func @micro_batch(%x: tensor<4x6xf32> {tgpt.name = "x"}) attributes {tgpt.phase = "micro_batch"} {
     %0 = dist.segment forward stage 0 {
       %y = tgpt.gelu %x : (tensor<4x6xf32>) -> tensor<4x6xf32>

@@ -14,7 +14,7 @@
 // CHECK-DAG: 4 regions-tight
 module @counted {
   dist.mesh @mesh (tp = 1)
-  dist.schedule stage 0 of 1 slots 1 ["F0@0", "B0@0"]
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
   tgpt.parameter @a : tensor<4xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
   tgpt.parameter @b : tensor<4xf32> = #tgpt.init<mean = 1.0, stddev = 0.0>
   tgpt.state metric @s : tensor<f32> {transient}
