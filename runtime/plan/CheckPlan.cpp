@@ -114,5 +114,7 @@ void tgpt::runtime::checkPlan(const plan::Plan &plan, const KernelCheck &kernelC
   if (problems.empty())
     return;
   std::string more = problems.size() == 1 ? "" : " (and " + std::to_string(problems.size() - 1) + " more)";
-  throw Error("invalid plan: " + problems.front() + more);
+  const std::string &first = problems.front();
+  size_t line = std::min(first.find('\n'), first.size());
+  throw Error("invalid plan: " + first.substr(0, line) + more, first.substr(std::min(line + 1, first.size())));
 }

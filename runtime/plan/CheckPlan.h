@@ -29,10 +29,11 @@ using KernelCheck = std::function<std::string(const plan::StageProgram &, const 
 /// Everything wrong with a plan, each with its place: "stage 1, segment
 /// 'forward', instruction 12 (linear, model.mlir:42:5): input 1 is buffer 99,
 /// but the stage has 57 buffers". Later checks rest on earlier ones, so a plan
-/// that fails one group of checks is not put to the next. At most 20 are listed.
+/// that fails one group of checks is not put to the next. At most 20 are listed. A
+/// problem is a line, perhaps with indented lines behind it (the stages of a deadlock).
 std::vector<std::string> findPlanProblems(const plan::Plan &plan, const KernelCheck &kernelCheck = {});
 
-/// Throws Error with the first problem (and the number of further ones).
+/// Throws Error with the first problem (and the number of further ones); its further lines are the details.
 void checkPlan(const plan::Plan &plan, const KernelCheck &kernelCheck = {});
 
 } // namespace tgpt::runtime

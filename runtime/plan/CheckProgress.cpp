@@ -5,137 +5,89 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Executes the schedules of all stages symbolically: only messages, bounded by
-// their channel's depth, and collectives that span stages matter. Ranks of one
-// stage run the same program, so one walker per stage stands for all of them.
-// The order in which walkers move does not matter: queues are in order and passing
-// an instruction never takes away what another walker needs. So a step that ends
-// here ends in every real run, and one that is stuck here is stuck in every run.
-// Started collectives do not span stages: the ranks of a stage start them in one order,
-// and each ends once all of them have come to its start, so a WAIT holds up no more than
-// the collective would in its place.
+// First the ends must match: a channel has one SEND and one RECV instruction, run as often
+// as each other and for the same micro-batches in the same order, and the n-th collective
+// of a group is the same at all of its stages. Then the happens-before graph (StepGraph)
+// must have no cycle. What waits never takes away what another waits for, so a step whose
+// graph has an order ends in every real run, and one with a cycle hangs in every run; the
+// cycle is then reported, stage by stage.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/PlanProblems.h"
 #include "runtime/plan/PlanText.h"
+#include "runtime/plan/StepGraph.h"
 
 #include <algorithm>
-#include <set>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
 
 namespace {
 
-/// One stage's position in its step. Only instructions that can wait are visited.
-struct Walker {
-  const plan::StageProgram *stage;
-  std::vector<std::vector<int>> waits; // per segment: the instructions that can wait
-  int entry = 0;
-  size_t next = 0; // index into waits[segment of entry]
-
-  void settle() {
-    while (!done() && next >= waits[segment()].size()) {
-      ++entry;
-      next = 0;
-    }
-  }
-  bool done() const { return entry >= stage->schedule_size(); }
-  int segment() const { return static_cast<int>(stage->schedule(entry).segment()); }
-  int index() const { return waits[segment()][next]; }
-  const plan::Instruction &instruction() const { return stage->segments(segment()).instructions(index()); }
-  void advance() {
-    ++next;
-    settle();
-  }
-};
-
-class StepSimulation {
+class ProgressCheck {
 public:
-  StepSimulation(const plan::Plan &plan, PlanProblems &problems) : plan(plan), problems(problems) {
-    queued.resize(plan.channels_size());
-    for (const plan::StageProgram &stage : plan.stages())
-      walkers.push_back(walkerOf(stage));
-  }
+  ProgressCheck(const plan::Plan &plan, PlanProblems &problems) : plan(plan), problems(problems), graph(plan) {}
 
   void run() {
-    bool moved = true;
-    while (moved && !problems.any()) {
-      moved = false;
-      for (Walker &walker : walkers)
-        while (!walker.done() && !problems.any() && step(walker))
-          moved = true;
-    }
+    for (int channel = 0; channel < plan.channels_size() && !problems.full(); ++channel)
+      checkChannel(channel);
+    for (int group = 0; group < plan.groups_size() && !problems.full(); ++group)
+      checkGroup(group);
     if (problems.any())
       return;
-    bool finished = std::all_of(walkers.begin(), walkers.end(), [](const Walker &walker) { return walker.done(); });
-    if (!finished)
-      return reportDeadlock();
-    for (size_t i = 0; i < queued.size(); ++i)
-      if (queued[i] > 0)
-        problems.add("channel " + std::to_string(i) + " from stage " + std::to_string(plan.channels(i).from_stage()) +
-                     " to stage " + std::to_string(plan.channels(i).to_stage()) + " holds " +
-                     std::to_string(queued[i]) + " messages at the end of the step that nobody receives");
+    std::vector<int> reached;
+    if (static_cast<int>(graph.order(reached).size()) < graph.size())
+      reportCycle(reached);
   }
 
 private:
-  bool spansStages(const plan::Instruction &instruction) const {
-    if (instruction.kind() < plan::Instruction::ALL_REDUCE || instruction.kind() > plan::Instruction::ALL_TO_ALL)
-      return false;
-    const auto &axes = plan.groups(instruction.group()).axes();
-    return std::find(axes.begin(), axes.end(), "pp") != axes.end();
-  }
-
-  Walker walkerOf(const plan::StageProgram &stage) const {
-    Walker walker;
-    walker.stage = &stage;
-    for (const plan::Segment &segment : stage.segments()) {
-      std::vector<int> &waits = walker.waits.emplace_back();
-      for (int i = 0; i < segment.instructions_size(); ++i) {
-        const plan::Instruction &instruction = segment.instructions(i);
-        if (instruction.kind() == plan::Instruction::SEND || instruction.kind() == plan::Instruction::RECV ||
-            spansStages(instruction))
-          waits.push_back(i);
-      }
-    }
-    walker.settle();
-    return walker;
-  }
-
-  std::string place(const Walker &walker) const {
-    return instructionPlace(plan, *walker.stage, walker.segment(), walker.index()) + " for micro-batch " +
-           std::to_string(walker.stage->schedule(walker.entry).micro_batch());
-  }
-
-  bool step(Walker &walker);
-  bool stepCollective(Walker &walker);
-  bool agree(const Walker &a, const Walker &b);
-  void reportDeadlock();
+  void checkChannel(int channel);
+  bool isOneInstruction(int channel, const StepGraph::Sequence &nodes, const char *what);
+  void checkGroup(int group);
+  bool agree(int node, int peer);
+  void reportCycle(const std::vector<int> &reached);
+  std::string waitText(int node, int awaited) const;
 
   const plan::Plan &plan;
   PlanProblems &problems;
-  std::vector<Walker> walkers;
-  std::vector<int64_t> queued; // messages in flight per channel
+  StepGraph graph;
 };
 
 } // namespace
 
-/// Passes one instruction if it can be passed now.
-bool StepSimulation::step(Walker &walker) {
-  const plan::Instruction &instruction = walker.instruction();
-  if (instruction.kind() == plan::Instruction::SEND) {
-    if (queued[instruction.channel()] >= plan.channels(instruction.channel()).depth())
+static std::string channelText(const plan::Plan &plan, int index) {
+  const plan::Channel &channel = plan.channels(index);
+  return "channel " + std::to_string(index) + " from stage " + std::to_string(channel.from_stage()) + " to stage " +
+         std::to_string(channel.to_stage());
+}
+
+/// A channel carries one value: with two, one message could be taken for the other.
+bool ProgressCheck::isOneInstruction(int channel, const StepGraph::Sequence &nodes, const char *what) {
+  for (int node : nodes)
+    if (&graph.instruction(node) != &graph.instruction(nodes.front())) {
+      problems.add(channelText(plan, channel) + " is " + what +
+                   " by two instructions: " + graph.placeOf(nodes.front()) + " and " + graph.placeOf(node));
       return false;
-    ++queued[instruction.channel()];
-  } else if (instruction.kind() == plan::Instruction::RECV) {
-    if (queued[instruction.channel()] == 0)
-      return false;
-    --queued[instruction.channel()];
-  } else {
-    return stepCollective(walker);
-  }
-  walker.advance();
+    }
   return true;
+}
+
+void ProgressCheck::checkChannel(int channel) {
+  const StepGraph::Sequence &sends = graph.sendsOf(channel), &receives = graph.receivesOf(channel);
+  if (!isOneInstruction(channel, sends, "sent to") || !isOneInstruction(channel, receives, "received from"))
+    return;
+  size_t both = std::min(sends.size(), receives.size());
+  for (size_t i = 0; i < both; ++i)
+    if (graph.microBatch(sends[i]) != graph.microBatch(receives[i]))
+      return problems.add("message " + std::to_string(i) + " of " + channelText(plan, channel) + " is of micro-batch " +
+                          std::to_string(graph.microBatch(sends[i])) + " but is received for micro-batch " +
+                          std::to_string(graph.microBatch(receives[i])) + ": " + graph.placeOf(sends[i]) + " meets " +
+                          graph.placeOf(receives[i]));
+  if (sends.size() != receives.size())
+    problems.add(channelText(plan, channel) + " is sent " + std::to_string(sends.size()) +
+                 " messages a step, of which " + std::to_string(receives.size()) + " are received; " +
+                 (sends.size() > both ? graph.placeOf(sends[both]) + " is received by nobody"
+                                      : graph.placeOf(receives[both]) + " waits for what nobody sends"));
 }
 
 /// The variable that lives in the buffer; empty where none does.
@@ -147,69 +99,87 @@ static std::string variableIn(const plan::StageProgram &stage, uint32_t buffer) 
 }
 
 /// Two stages that meet in a group do the same there, to the same variable if each does it to one.
-bool StepSimulation::agree(const Walker &a, const Walker &b) {
-  const plan::Instruction &x = a.instruction(), &y = b.instruction();
-  const plan::Buffer &from = a.stage->buffers(x.inputs(0)), &other = b.stage->buffers(y.inputs(0));
+bool ProgressCheck::agree(int node, int peer) {
+  const plan::StageProgram &here = plan.stages(graph.at(node).stage), &there = plan.stages(graph.at(peer).stage);
+  const plan::Instruction &x = graph.instruction(node), &y = graph.instruction(peer);
+  const plan::Buffer &from = here.buffers(x.inputs(0)), &other = there.buffers(y.inputs(0));
   bool same = x.kind() == y.kind() && x.opcode() == y.opcode() && x.dim() == y.dim() && x.dim2() == y.dim2() &&
               from.dtype() == other.dtype() &&
               std::equal(from.shape().begin(), from.shape().end(), other.shape().begin(), other.shape().end()) &&
-              std::equal(x.layouts().begin(), x.layouts().end(), y.layouts().begin(), y.layouts().end());
-  std::string variable = variableIn(*a.stage, x.inputs(0)), peer = variableIn(*b.stage, y.inputs(0));
-  if (same && !variable.empty() && !peer.empty() && variable != peer) {
-    problems.add("collectives of group " + std::to_string(x.group()) + " do not match: " + place(a) + " on variable '" +
-                 variable + "' meets " + place(b) + " on '" + peer + "'");
-    return false;
+              std::equal(x.layouts().begin(), x.layouts().end(), y.layouts().begin(), y.layouts().end()) &&
+              graph.microBatch(node) == graph.microBatch(peer);
+  std::string what = tensorText(from), others = tensorText(other);
+  std::string variable = variableIn(here, x.inputs(0)), theirs = variableIn(there, y.inputs(0));
+  if (same && !variable.empty() && !theirs.empty() && variable != theirs) {
+    same = false;
+    what = "variable '" + variable + "'";
+    others = "'" + theirs + "'";
   }
   if (!same)
-    problems.add("collectives of group " + std::to_string(x.group()) + " do not match: " + place(a) + " on " +
-                 tensorText(from) + " meets " + place(b) + " on " + tensorText(other));
+    problems.add("collectives of group " + std::to_string(x.group()) + " do not match: " + graph.placeOf(node) +
+                 " on " + what + " meets " + graph.placeOf(peer) + " on " + others);
   return same;
 }
 
-bool StepSimulation::stepCollective(Walker &walker) {
-  uint32_t group = walker.instruction().group();
-  const auto &listed = plan.groups(group).stages();
-  std::vector<int64_t> stages(listed.begin(), listed.end());
-  if (stages.empty())
-    for (size_t i = 0; i < walkers.size(); ++i)
-      stages.push_back(static_cast<int64_t>(i));
-  for (int64_t stage : stages) {
-    const Walker &peer = walkers[stage];
-    if (peer.done())
-      return false;
-    const plan::Instruction &theirs = peer.instruction();
-    if (!spansStages(theirs) || theirs.group() != group)
-      return false;
+void ProgressCheck::checkGroup(int group) {
+  const std::vector<int> &members = graph.membersOf(group);
+  if (members.empty())
+    return;
+  const StepGraph::Sequence &first = graph.collectivesOf(group, members.front());
+  for (int stage : members) {
+    const StepGraph::Sequence &own = graph.collectivesOf(group, stage);
+    size_t both = std::min(own.size(), first.size());
+    for (size_t i = 0; i < both; ++i)
+      if (stage != members.front() && !agree(first[i], own[i]))
+        return;
+    if (own.size() != first.size())
+      return problems.add("stage " + std::to_string(members.front()) + " comes to group " + std::to_string(group) +
+                          " " + std::to_string(first.size()) + " times a step and stage " + std::to_string(stage) +
+                          " " + std::to_string(own.size()) + " times; nobody meets " +
+                          graph.placeOf(own.size() > both ? own[both] : first[both]));
   }
-  for (int64_t stage : stages)
-    if (!agree(walker, walkers[stage]))
-      return false;
-  for (int64_t stage : stages)
-    walkers[stage].advance();
-  return true;
 }
 
-void StepSimulation::reportDeadlock() {
-  std::string text = "no stage can advance:";
-  int listed = 0;
-  for (const Walker &walker : walkers) {
-    if (walker.done() || ++listed > 8)
-      continue;
-    const plan::Instruction &instruction = walker.instruction();
-    text += (listed > 1 ? "; " : " ") + place(walker);
-    if (instruction.kind() == plan::Instruction::SEND)
-      text += " waits for room in channel " + std::to_string(instruction.channel());
-    else if (instruction.kind() == plan::Instruction::RECV)
-      text += " waits for a message on channel " + std::to_string(instruction.channel());
-    else
-      text += " waits for the other stages of group " + std::to_string(instruction.group());
+/// Why `node` waits for `awaited`.
+std::string ProgressCheck::waitText(int node, int awaited) const {
+  const plan::Instruction &made = graph.instruction(node);
+  std::string channel = std::to_string(made.channel());
+  if (made.kind() == plan::Instruction::RECV)
+    return "waits for a message on channel " + channel + ", sent by " + graph.placeOf(awaited);
+  if (made.kind() == plan::Instruction::SEND)
+    return "waits for room in channel " + channel + " of depth " +
+           std::to_string(plan.channels(made.channel()).depth()) + ", made by " + graph.placeOf(awaited);
+  return "waits in group " + std::to_string(made.group()) + " for stage " + std::to_string(graph.at(awaited).stage) +
+         ", which comes to it behind " + graph.placeOf(awaited);
+}
+
+/// Follows the waits from any stage that is held up until one comes again: from there on it is the cycle.
+void ProgressCheck::reportCycle(const std::vector<int> &reached) {
+  std::vector<std::pair<int, int>> path; // a node that is held up, and what it waits for
+  auto visited = [&](int node) {
+    return std::find_if(path.begin(), path.end(), [&](const auto &step) { return step.first == node; });
+  };
+  int stage = 0;
+  while (reached[stage] == graph.end(stage))
+    ++stage;
+  int node = reached[stage];
+  while (visited(node) == path.end()) {
+    std::vector<int> awaited = graph.waitsFor(node);
+    int missing = *std::find_if(awaited.begin(), awaited.end(),
+                                [&](int other) { return other >= reached[graph.at(other).stage]; });
+    path.emplace_back(node, missing);
+    node = reached[graph.at(missing).stage];
   }
-  for (const Walker &walker : walkers)
-    if (walker.done())
-      text += "; stage " + std::to_string(walker.stage->stage()) + " is at the end of its step";
+  path.erase(path.begin(), visited(node));
+  std::string text = "deadlock: stage " + std::to_string(graph.at(path.front().first).stage);
+  for (const auto &[held, awaited] : path)
+    text += " waits for stage " + std::to_string(graph.at(awaited).stage) +
+            (awaited == path.back().second ? "" : ", which");
+  for (const auto &[held, awaited] : path)
+    text += "\n  " + graph.placeOf(held) + " " + waitText(held, awaited);
   problems.add(text);
 }
 
-void tgpt::runtime::checkProgress(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems) {
-  StepSimulation(plan, problems).run();
+void tgpt::runtime::checkProgress(const plan::Plan &plan, const RankGrid &, PlanProblems &problems) {
+  ProgressCheck(plan, problems).run();
 }

@@ -183,7 +183,7 @@ static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, S
     runtime::checkPlan(*plan);
     runtime::savePlan(*plan, output.str());
   } catch (const runtime::Error &error) {
-    return fail(error.what());
+    return fail(error.details().empty() ? error.what() : error.what() + ("\n" + error.details()));
   }
   if (request.memoryReport == "text")
     llvm::outs() << memoryReportText(memoryReportOf(*plan));

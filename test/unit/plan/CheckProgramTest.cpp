@@ -176,35 +176,3 @@ TEST(CheckPlan, Schedule) {
     entry(p, 0, 5).set_slot(0);
   });
 }
-
-TEST(CheckPlan, DeadlockNamesTheStuckInstructions) {
-  // Stage 0 wants the answer before it sends the question.
-  expectProblem("no stage can advance: stage 0, segment 'forward', instruction 0 (recv) for micro-batch 0 waits for a "
-                "message on channel 1; stage 1, segment 'forward', instruction 0 (recv) for micro-batch 0 waits for a "
-                "message on channel 0",
-                [](plan::Plan &p) {
-                  plan::Instruction question = at(p, 0, 1, 0);
-                  at(p, 0, 1, 0) = at(p, 0, 2, 0);
-                  at(p, 0, 2, 0) = question;
-                });
-  // A channel too shallow for two messages in a row.
-  expectProblem("waits for room in channel 0", [](plan::Plan &p) {
-    plan::Segment &forward = *p.mutable_stages(0)->mutable_segments(1);
-    *forward.add_instructions() = forward.instructions(4);
-  });
-}
-
-TEST(CheckPlan, MessagesLeftOverAreRefused) {
-  expectProblem("channel 0 from stage 0 to stage 1 holds 1 messages at the end of the step that nobody receives",
-                [](plan::Plan &p) {
-                  plan::Segment &update = *p.mutable_stages(0)->mutable_segments(3);
-                  *update.add_instructions() = at(p, 0, 1, 4);
-                });
-}
-
-TEST(CheckPlan, CollectivesAcrossStagesMustMatch) {
-  expectProblem("collectives of group 2 do not match", [](plan::Plan &p) { at(p, 1, 3, 3).set_opcode("max"); });
-  expectProblem("waits for the other stages of group 2; stage 1 is at the end of its step", [](plan::Plan &p) {
-    p.mutable_stages(1)->mutable_segments(3)->mutable_instructions()->DeleteSubrange(3, 1);
-  });
-}
