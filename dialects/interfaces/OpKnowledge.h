@@ -7,6 +7,7 @@
 #ifndef TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_H
 #define TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_H
 
+#include "cost/KernelTime.h"
 #include "dialects/interfaces/ShardingRule.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

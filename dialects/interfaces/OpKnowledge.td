@@ -63,6 +63,10 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
   let methods = [
     InterfaceMethod<"Floating-point operations; a multiply-add counts two.",
       "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<"What the operations are: which peak of a device bounds them (cost/KernelTime.h).",
+      "::tgpt::cost::KernelKind", "getKernelKind", (ins), "", [{
+        return ::tgpt::cost::KernelKind::Vector;
+      }]>,
     InterfaceMethod<"Bytes read from memory: every operand once.",
       "int64_t", "getBytesRead", (ins), "", [{
         return ::tgpt::sumBytes($_op->getOperandTypes());

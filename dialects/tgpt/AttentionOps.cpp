@@ -209,6 +209,10 @@ ShardingRule AttentionOp::getShardingRule() {
 
 // A pair: q k (2c), scale, maximum, difference, exponential, sum, p v (2c), and with
 // dropout a comparison and a product. An output element: the division by the sum.
+cost::KernelKind AttentionOp::getKernelKind() {
+  return cost::KernelKind::Attention;
+}
+
 int64_t AttentionOp::getFlops() {
   int64_t drop = getDropout().isZero() ? 0 : 2;
   return shapesOf(*this).pairs() * (4 * int64_t(getHeadDim()) + 5 + drop) + elementsOf(getOutput());
@@ -290,6 +294,10 @@ ShardingRule AttentionGradOp::getShardingRule() {
 // A pair: q k, do v, dq, dk, dv (10c); scale, difference, exponential of the
 // recomputed probability and three for its gradient; with dropout a comparison and two
 // products. An element: do o (2).
+cost::KernelKind AttentionGradOp::getKernelKind() {
+  return cost::KernelKind::Attention;
+}
+
 int64_t AttentionGradOp::getFlops() {
   int64_t drop = getDropout().isZero() ? 0 : 3;
   return shapesOf(*this).pairs() * (10 * int64_t(getHeadDim()) + 6 + drop) + 2 * elementsOf(getOutput());

@@ -16,8 +16,9 @@
 
 include "dialects/tgpt/TgptDialect.td"
 
-class Tgpt_BackwardOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = []>
-    : Tgpt_ComputeOp<mnemonic, traits, kernelMethods> {
+class Tgpt_BackwardOp<string mnemonic, list<Trait> traits = [], list<string> kernelMethods = [],
+                      list<string> costMethods = ["getFlops"]>
+    : Tgpt_ComputeOp<mnemonic, traits, kernelMethods, costMethods> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
@@ -43,7 +44,7 @@ def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [ChunkedSum<>.T], [
   let results = (outs Tgpt_AccTensor:$table_grad);
 }
 
-def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad", [ChunkedSum<["joinSum"]>.T]> {
+def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad", [ChunkedSum<["joinSum"]>.T], [], ["getFlops", "getKernelKind"]> {
   let summary = "gradient of a linear's input";
   let description = [{
     `dx = dy w`. Rule `..N,NK->..K`, linear in each operand: a sharded n leaves dx
@@ -65,7 +66,8 @@ def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad", [ChunkedSum<["joinSum"]
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
-def Tgpt_LinearDgradSumOp : Tgpt_BackwardOp<"linear_dgrad_sum", [ChunkedSum<["joinSum"]>.T, SameVariadicOperandSize]> {
+def Tgpt_LinearDgradSumOp : Tgpt_BackwardOp<"linear_dgrad_sum", [ChunkedSum<["joinSum"]>.T, SameVariadicOperandSize],
+                                            [], ["getFlops", "getKernelKind"]> {
   let summary = "gradient of what several linears read, added up chunk by chunk";
   let description = [{
     `dx = sum over i of dy_i w_i`. A chunk of the sum holds that part of every n_i, so
@@ -88,7 +90,7 @@ def Tgpt_LinearDgradSumOp : Tgpt_BackwardOp<"linear_dgrad_sum", [ChunkedSum<["jo
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
-def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ChunkedSum<>.T], ["canAccumulate"]> {
+def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ChunkedSum<>.T], ["canAccumulate"], ["getFlops", "getKernelKind"]> {
   let summary = "gradient of a linear's weight";
   let description = [{
     `dw = dy^T x`. Rule `..N,..K->NK`: the rows are a reduction, so sharded rows
@@ -230,7 +232,8 @@ def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [ChunkedSum<["sumB
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad, Tgpt_AccTensor:$bias_grad);
 }
 
-def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"]> {
+def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"],
+                                         ["getFlops", "getKernelKind"]> {
   let summary = "gradients of query, key and value, recomputing the probabilities from the log-sum-exp";
   let description = [{
     `p = exp(scale q k^T - lse)`, `dv = p^T do`, `ds = p (do v^T - rowsum(do o)) scale`,

@@ -55,6 +55,10 @@ ShardingRule LinearOp::getShardingRule() {
   return ShardingRule::parse(rows + "K,NK,N->" + rows + "N").block("K");
 }
 
+cost::KernelKind LinearOp::getKernelKind() {
+  return cost::KernelKind::MatrixProduct;
+}
+
 int64_t LinearOp::getFlops() {
   int64_t biasAdds = getBias() ? elementsOf(getOutput()) : 0;
   return 2 * rowsOf(getInput()) * elementsOf(getWeight()) + biasAdds;
@@ -102,6 +106,10 @@ LogicalResult LinearDgradOp::verify() {
 ShardingRule LinearDgradOp::getShardingRule() {
   std::string rows = leadingFactors(getOutputGrad().getType().getRank() - 1);
   return ShardingRule::parse(rows + "N,NK->" + rows + "K").linearIn({0, 1});
+}
+
+cost::KernelKind LinearDgradOp::getKernelKind() {
+  return cost::KernelKind::MatrixProduct;
 }
 
 int64_t LinearDgradOp::getFlops() {
@@ -179,6 +187,10 @@ ShardingRule LinearDgradSumOp::getShardingRule() {
   return rule;
 }
 
+cost::KernelKind LinearDgradSumOp::getKernelKind() {
+  return cost::KernelKind::MatrixProduct;
+}
+
 int64_t LinearDgradSumOp::getFlops() {
   int64_t flops = 0;
   for (auto [gradient, weight] : llvm::zip_equal(getOutputGrads(), getWeights()))
@@ -220,6 +232,10 @@ LogicalResult LinearWgradOp::verify() {
 ShardingRule LinearWgradOp::getShardingRule() {
   std::string rows = leadingFactors(getInput().getType().getRank() - 1);
   return ShardingRule::parse(rows + "N," + rows + "K->NK").linearIn({0, 1});
+}
+
+cost::KernelKind LinearWgradOp::getKernelKind() {
+  return cost::KernelKind::MatrixProduct;
 }
 
 int64_t LinearWgradOp::getFlops() {
