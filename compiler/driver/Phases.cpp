@@ -97,7 +97,8 @@ static std::string zeroPipeline(const CompileOptions &options) {
   int64_t bucketMib = options.zero == 3 ? 0 : options.zeroBucketMib;
   std::string pipeline =
       chooseStages(options) + ",zero-form-buckets{bucket-mib=" + std::to_string(bucketMib) + "},zero-shard-optimizer";
-  if (options.zero >= 2)
+  // In the tree of canonical reduction the micro-batches of a rank come before the sum over ranks.
+  if (options.zero >= 2 && (!isCanonical(options) || options.microBatches == 1))
     pipeline += ",zero-shard-gradients";
   if (options.zero >= 3)
     pipeline += ",zero-shard-parameters{prefetch=" + std::to_string(options.zeroPrefetch) + "}";

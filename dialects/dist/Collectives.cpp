@@ -169,12 +169,18 @@ static LogicalResult verifyStages(AllReduceOp op, ArrayRef<StringRef> axes) { //
   return success();
 }
 
-// Two axes would be added one inside of the other, in an order that another grid does not have.
+// The members of a group come in the order of its axes: that of the mesh, in which ranks hold the parts of a sum.
 static LogicalResult verifyTree(Operation *op, bool isTree, ReductionKind reduction, ArrayRef<StringRef> axes) {
-  if (!isTree || (reduction == ReductionKind::Sum && axes.size() == 1))
+  if (!isTree)
     return success();
-  return op->emitOpError() << "adds in a tree but "
-                           << (axes.size() == 1 ? "combines by max" : "over more than one axis: " + quoted(axes));
+  if (reduction != ReductionKind::Sum)
+    return op->emitOpError() << "adds in a tree but combines by max";
+  size_t found = 0;
+  for (StringRef axis : meshOf(op).getAxes().getAsValueRange<StringAttr>())
+    found += found < axes.size() && axis == axes[found];
+  if (found == axes.size())
+    return success();
+  return op->emitOpError() << "adds in a tree over axes in another order than the mesh's: " << quoted(axes);
 }
 
 LogicalResult AllReduceOp::verify() {

@@ -112,7 +112,7 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce"> {
     - C1: the input is partial over exactly these axes among others; the result no longer is.
     - C2: shapes and element types are equal.
     - C3: `stages` are unique, in range, and come with axis "pp".
-    - C4: only a sum is a `tree`, over one axis, so that no axis is added before another.
+    - C4: only a sum is a `tree`, and its axes are in the order of the mesh, as the parts of the sum are.
   }];
   let arguments = (ins Dist_ReductionKindAttr:$reduction, AnyRankedTensor:$input,
                        StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$stages, UnitAttr:$tree);
@@ -146,7 +146,7 @@ def Dist_ReduceScatterOp : Dist_PureCollectiveOp<"reduce_scatter"> {
     Constraints:
     - C1: the input is partial (sum) over the axes; the result's `dim` is sharded over them, innermost.
     - C2: the result's `dim` is the input's divided by the product of the axes' sizes; other dims are equal.
-    - C3: a `tree` is over one axis.
+    - C3: the axes of a `tree` are in the order of the mesh.
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim, StrArrayAttr:$axes, UnitAttr:$tree);
   let assemblyFormat = [{$input `dim` custom<Count>($dim) `over` $axes (`tree` $tree^)? attr-dict

@@ -13,7 +13,7 @@
 //
 // Relies on: layouts in all types (dist-propagate). Leaves true: whatever the mesh
 // shards of a sum is the dim that is cut; no op takes partial operands; what
-// micro-batches add up is partial over "dp" alone.
+// micro-batches add up is partial over the axes of data parallelism alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ struct ChunkReductionsPass : tgpt::impl::ChunkReductionsBase<ChunkReductionsPass
   LogicalResult checkAccumulate(AccumulateOp op) {
     dist::LayoutAttr layout = layoutOf(op.getValue());
     for (StringRef axis : layout ? layout.partialAxes() : dist::LayoutAttr::Axes())
-      if (axis != "dp")
+      if (axis != "dp" && axis != "dp_replica")
         return op.emitOpError() << "adds over the micro-batches what is partial over \"" << axis
                                 << "\", so its bits would depend on the size of that axis";
     return success();

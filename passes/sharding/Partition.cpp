@@ -166,11 +166,21 @@ static RankedTensorType typeAfter(RankedTensorType before, LayoutAttr layout, Me
   return RankedTensorType::get(shape, before.getElementType(), layout);
 }
 
+// As the mesh lists them: so the ranks of a group come in the order of the parts of a sum.
+static Axes inMeshOrder(const Axes &axes, MeshOp mesh) {
+  Axes ordered;
+  for (StringRef axis : mesh.getAxes().getAsValueRange<StringAttr>())
+    if (llvm::is_contained(axes, axis))
+      ordered.push_back(axis);
+  return ordered;
+}
+
 static Operation *buildStep(OpBuilder &builder, Location loc, Value input, const ReshardStep &step, MeshOp mesh,
                             bool isCanonical) {
   auto before = cast<RankedTensorType>(input.getType());
   RankedTensorType type = typeAfter(before, step.result, mesh);
-  ArrayAttr axes = builder.getStrArrayAttr(step.axes);
+  bool isReduction = step.kind == ReshardStep::Kind::AllReduce;
+  ArrayAttr axes = builder.getStrArrayAttr(isCanonical && isReduction ? inMeshOrder(step.axes, mesh) : step.axes);
   switch (step.kind) {
   case ReshardStep::Kind::AllReduce:
     return AllReduceOp::create(builder, loc, type, layoutOf(before).getReduction(), input, axes, DenseI64ArrayAttr(),

@@ -26,16 +26,17 @@ static SmallVector<BucketFamily> findFamilies(ModuleOp module) {
     if (state.getRole() == StateRole::Gradient)
       parameterOf[state.getSymNameAttr()] = state.getParameterAttr().getAttr();
   SmallVector<BucketFamily> families;
-  llvm::DenseMap<StringAttr, BucketOp> gradientsOf; // by the first parameter
+  llvm::DenseMap<StringAttr, SmallVector<BucketOp>> gradientsOf; // by the first parameter
   for (auto bucket : module.getOps<BucketOp>())
     if (StringAttr parameter = parameterOf.lookup(cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr()))
-      gradientsOf[parameter] = bucket;
+      gradientsOf[parameter].push_back(bucket);
   for (auto bucket : module.getOps<BucketOp>()) {
     StringAttr first = cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr();
-    BucketOp gradients = gradientsOf.lookup(first);
-    if (!gradients)
+    SmallVector<BucketOp> gradients = gradientsOf.lookup(first);
+    if (gradients.empty())
       continue;
-    BucketFamily &family = families.emplace_back(BucketFamily{bucket, gradients, {}});
+    SmallVector<BucketOp> more(llvm::drop_begin(gradients));
+    BucketFamily &family = families.emplace_back(BucketFamily{bucket, gradients.front(), more, {}});
     for (auto member : bucket.getMembers().getAsRange<FlatSymbolRefAttr>())
       family.members.push_back(member.getAttr());
   }

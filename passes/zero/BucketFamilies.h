@@ -20,7 +20,15 @@ inline constexpr llvm::StringLiteral pieceAxis = "dp";
 /// A bucket of parameters and the bucket of their gradients.
 struct BucketFamily {
   BucketOp parameters, gradients;
+  mlir::SmallVector<BucketOp> moreGradients;   ///< of further uses, each added up by itself
   mlir::SmallVector<mlir::StringAttr> members; ///< names of the parameters
+
+  /// Of the first use and of the others.
+  mlir::SmallVector<BucketOp> allGradients() {
+    mlir::SmallVector<BucketOp> all = {gradients};
+    all.append(moreGradients.begin(), moreGradients.end());
+    return all;
+  }
 
   /// "zero.layers.0.decayed", the common part of the names.
   std::string name();

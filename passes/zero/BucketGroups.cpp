@@ -24,22 +24,34 @@ using namespace tgpt;
 
 SmallVector<TrainedParameter> tgpt::findTrainedParameters(ModuleOp module) {
   llvm::DenseMap<StringAttr, std::set<int64_t>> layersOf;
-  if (func::FuncOp microBatch = findPhase(module, "micro_batch"))
+  llvm::DenseSet<StringAttr> carries; // sums of some micro-batches
+  if (func::FuncOp microBatch = findPhase(module, "micro_batch")) {
+    microBatch.walk([&](AccumulateOp accumulate) {
+      for (FlatSymbolRefAttr level : ArrayRef(accumulate.getLevels()).drop_back())
+        carries.insert(level.getAttr());
+    });
     microBatch.walk([&](ReadOp read) {
       for (Operation *user : read.getValue().getUsers())
         if (auto layer = user->getAttrOfType<IntegerAttr>(layerAttributeName))
           layersOf[read.getSymbolAttr().getAttr()].insert(layer.getInt());
     });
+  }
   llvm::DenseMap<StringAttr, ParameterOp> parameterNamed;
   for (auto parameter : module.getOps<ParameterOp>())
     parameterNamed[parameter.getSymNameAttr()] = parameter;
   SmallVector<TrainedParameter> trained;
+  llvm::DenseMap<StringAttr, size_t> places;
   for (auto gradient : module.getOps<StateOp>()) {
-    if (gradient.getRole() != StateRole::Gradient)
+    if (gradient.getRole() != StateRole::Gradient || carries.contains(gradient.getSymNameAttr()))
       continue;
     ParameterOp parameter = parameterNamed.lookup(gradient.getParameterAttr().getAttr());
+    auto [place, isFirst] = places.try_emplace(parameter.getSymNameAttr(), trained.size());
+    if (!isFirst) {
+      trained[place->second].moreGradients.push_back(gradient);
+      continue;
+    }
     const std::set<int64_t> &layers = layersOf[parameter.getSymNameAttr()];
-    trained.push_back({parameter, gradient, SmallVector<int64_t>(layers.begin(), layers.end())});
+    trained.push_back({parameter, gradient, {}, SmallVector<int64_t>(layers.begin(), layers.end())});
     if (layers.empty())
       trained.back().layers.push_back(-1);
   }
@@ -53,7 +65,7 @@ struct Chunk {
   SmallVector<TrainedParameter> members;
   int64_t firstIndex = 0; ///< of the first member, among all parameters
   int64_t bytes = 0;      ///< of their gradients
-  bool isShared = false;  ///< several layers use it
+  bool isShared = false;  ///< it is used several times
   int64_t stage = 0;
 };
 
@@ -82,7 +94,7 @@ formChunks(ArrayRef<TrainedParameter> parameters, llvm::StringSet<> &kinds, func
   for (auto [index, entry] : llvm::enumerate(parameters)) {
     StringRef kind = kinds.insert(kindOf(entry)).first->getKey();
     SmallVector<Chunk> &chunks = chunksOf[kind];
-    bool isShared = entry.layers.size() > 1;
+    bool isShared = entry.layers.size() > 1 || !entry.moreGradients.empty();
     auto same = [&](const Chunk &chunk) {
       return !isShared && !chunk.isShared && chunk.members.front().layers == entry.layers;
     };

@@ -17,7 +17,8 @@ namespace tgpt {
 struct TrainedParameter {
   ParameterOp parameter;
   StateOp gradient;
-  llvm::SmallVector<int64_t> layers; ///< ascending, each once; -1 where no use says its layer
+  llvm::SmallVector<StateOp> moreGradients; ///< of further uses, where each is added up by itself (canonical reduction)
+  llvm::SmallVector<int64_t> layers;        ///< ascending, each once; -1 where no use says its layer
 };
 
 /// Parameters that share a bucket, in the order of the module.

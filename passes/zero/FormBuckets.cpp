@@ -14,7 +14,8 @@
 // Relies on: local types (dist-partition), the states of tgpt-add-optimizer and the cut
 // into stages (dist-choose-stages) where there are several. Leaves true: every
 // parameter with a gradient is in one bucket, at the same place as its gradient in
-// another; begin clears the gradient buckets, padding included.
+// another; begin clears the gradient buckets, padding included. Under canonical reduction
+// each further use of a weight has a gradient, and so a bucket, of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include "passes/zero/BucketFamilies.h"
 #include "passes/zero/BucketGroups.h"
 #include "passes/zero/Passes.h"
+#include "llvm/ADT/bit.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_FORMBUCKETS
@@ -41,10 +43,18 @@ static FailureOr<StageLayers> readCut(ModuleOp module) {
   return readStages(module, *stageCount, countLayers(microBatch));
 }
 
-/// Every gradient is a sum over "dp" that is still to be taken.
-static LogicalResult checkGradients(ArrayRef<TrainedParameter> trained) {
+static SmallVector<StateOp> allGradients(ArrayRef<TrainedParameter> trained) {
+  SmallVector<StateOp> gradients;
   for (const TrainedParameter &entry : trained) {
-    StateOp gradient = entry.gradient;
+    gradients.push_back(entry.gradient);
+    llvm::append_range(gradients, entry.moreGradients);
+  }
+  return gradients;
+}
+
+/// Every gradient is a sum over "dp" that is still to be taken.
+static LogicalResult checkGradients(ArrayRef<StateOp> gradients) {
+  for (StateOp gradient : gradients) {
     dist::LayoutAttr layout = dist::layoutOf(gradient.getType());
     if (!layout || !layout.isLocal() || !layout.isPartialOver(pieceAxis))
       return gradient.emitError() << "gradient '@" << gradient.getSymName() << "' of type " << gradient.getType()
@@ -55,10 +65,9 @@ static LogicalResult checkGradients(ArrayRef<TrainedParameter> trained) {
 }
 
 /// Removes what begin writes to the gradients; failure where that is not zero.
-static LogicalResult eraseClears(func::FuncOp begin, ArrayRef<TrainedParameter> trained) {
+static LogicalResult eraseClears(func::FuncOp begin, ArrayRef<StateOp> gradients) {
   SymbolUses uses(begin);
-  for (const TrainedParameter &entry : trained) {
-    StateOp gradient = entry.gradient;
+  for (StateOp gradient : gradients) {
     for (WriteOp write : uses.writesOf(gradient.getSymNameAttr())) {
       auto fill = write.getValue().getDefiningOp<FillOp>();
       if (!fill || !fill.getValue().isZero())
@@ -69,6 +78,25 @@ static LogicalResult eraseClears(func::FuncOp begin, ArrayRef<TrainedParameter> 
     }
   }
   return success();
+}
+
+static bool isPowerOfTwo(int64_t number) {
+  return llvm::has_single_bit(uint64_t(number));
+}
+
+/// Where sums are trees, the ranks of a group hold a node of the tree over all ranks.
+static LogicalResult checkGroups(ModuleOp module, dist::MeshOp mesh) {
+  int64_t pieces = mesh.sizeOf(pieceAxis), ranks = pieces * mesh.sizeOf("dp_replica");
+  if (!addsCanonically(module) || pieces == ranks || isPowerOfTwo(pieces))
+    return success();
+  int64_t nearest = ranks;
+  for (int64_t size = 2; size < ranks; size *= 2)
+    if (ranks % size == 0 && std::abs(size - pieces) < std::abs(nearest - pieces))
+      nearest = size;
+  return module.emitError() << "groups have " << pieces << " of " << ranks
+                            << " data-parallel ranks, but canonical reduction needs a power of two or all of them; "
+                               "the nearest legal choice is --zero-group="
+                            << nearest;
 }
 
 namespace {
@@ -85,10 +113,6 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     ModuleOp module = getOperation();
     if (bucketMib < 0 || bucketMib > (int64_t(1) << 30))
       return module.emitError() << "option 'bucket-mib' is " << bucketMib << ", expected 0 to " << (int64_t(1) << 30);
-    if (addsCanonically(module))
-      return module.emitError()
-             << "canonical reduction has one order of additions for the norm of whole gradients, but "
-                "ZeRO adds up pieces; the nearest legal choice is --zero=0";
     FailureOr<StageLayers> cut = readCut(module);
     if (failed(cut))
       return failure();
@@ -96,13 +120,16 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     if (mesh.sizeOf(pieceAxis) == 1)
       return module.emitError() << "mesh axis \"" << pieceAxis
                                 << "\" is 1: there are no ranks to share anything out to";
+    if (failed(checkGroups(module, mesh)))
+      return failure();
     func::FuncOp begin = findPhase(module, "begin");
     if (!begin)
       return module.emitError("has no function of phase 'begin'");
     SmallVector<TrainedParameter> trained = findTrainedParameters(module);
     if (trained.empty())
       return module.emitError("has no gradient states, run tgpt-differentiate first");
-    if (failed(checkGradients(trained)) || failed(eraseClears(begin, trained)))
+    SmallVector<StateOp> gradients = allGradients(trained);
+    if (failed(checkGradients(gradients)) || failed(eraseClears(begin, gradients)))
       return failure();
     auto stageOf = [&](int64_t layer) { return cut->stageOf(layer); };
     for (const BucketGroup &group : groupIntoBuckets(trained, bucketMib << 20, stageOf))
@@ -110,7 +137,7 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     return success();
   }
 
-  /// The two buckets of a group, and the op that clears the gradients.
+  /// The buckets of a group, and the ops that clear the gradients.
   void declare(const BucketGroup &group, func::FuncOp begin) {
     int64_t elements = 0, pieces = mesh.sizeOf(pieceAxis);
     SmallVector<Attribute> parameters, gradients;
@@ -132,11 +159,18 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     Location loc = parameter.getLoc();
     BucketOp::create(builder, loc, "zero." + group.name + ".parameter", flatOf(parameter.getType()),
                      builder.getArrayAttr(parameters), offsets);
-    auto bucket = BucketOp::create(builder, loc, "zero." + group.name + ".gradient", flatOf(gradient.getType()),
-                                   builder.getArrayAttr(gradients), offsets);
+    std::string name = "zero." + group.name + ".gradient";
+    SmallVector<BucketOp> cleared = {
+        BucketOp::create(builder, loc, name, flatOf(gradient.getType()), builder.getArrayAttr(gradients), offsets)};
+    for (StateOp more : group.members.front().moreGradients) // then it is the only member
+      cleared.push_back(BucketOp::create(builder, loc, name + ".use." + std::to_string(cleared.size()),
+                                         flatOf(more.getType()),
+                                         builder.getArrayAttr(FlatSymbolRefAttr::get(more.getSymNameAttr())), offsets));
     builder.setInsertionPoint(begin.getBody().front().getTerminator());
-    Value zero = FillOp::create(builder, loc, bucket.getType(), builder.getF64FloatAttr(0.0));
-    WriteOp::create(builder, loc, zero, bucket.getSymName());
+    for (BucketOp bucket : cleared) {
+      Value zero = FillOp::create(builder, loc, bucket.getType(), builder.getF64FloatAttr(0.0));
+      WriteOp::create(builder, loc, zero, bucket.getSymName());
+    }
     ++numBuckets;
     numMembers += group.members.size();
     numPadding += padded - elements;

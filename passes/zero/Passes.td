@@ -38,9 +38,12 @@ def FormBuckets : Pass<"zero-form-buckets", "::mlir::ModuleOp"> {
     func.func @begin() ... { tgpt.write %z, @zero.a.decayed.gradient ... }
     ```
 
+    Under canonical reduction (tgpt-canonical-reduction) each use of a tied weight has a
+    gradient of its own, and a bucket of its own.
+
     Fails when: there is no mesh or "dp" is 1; a gradient is not partial over "dp", so that
     there is nothing to reduce; `@begin` does something else to a gradient than clear it;
-    the order of additions is canonical (tgpt-canonical-reduction).
+    reduction is canonical, and "dp" no power of two beside a "dp_replica".
   }];
   let options = [
     Option<"bucketMib", "bucket-mib", "int64_t", "25",
@@ -88,6 +91,10 @@ def ShardOptimizer : Pass<"zero-shard-optimizer", "::mlir::ModuleOp"> {
     ```
     With master copies AdamW works on their piece, and what is gathered is its cast.
 
+    Under canonical reduction the norm is that of the whole gradients, in the order that one
+    rank adds up their squares in: reduced buckets are gathered and unpacked for it, and
+    `sum_squares` stays what it is.
+
     Fails when: there are no buckets; a parameter is not updated by one AdamW; parameters of
     a bucket are updated with different constants; there is not one clip_scale.
   }];
@@ -122,7 +129,8 @@ def ShardGradients : Pass<"zero-shard-gradients", "::mlir::ModuleOp"> {
 
     Fails when: a gradient bucket is used otherwise than zero-form-buckets and
     zero-shard-optimizer leave it; a gradient is added to more than once
-    in a bucket of several.
+    in a bucket of several; micro-batches are added in a tree (`carry`), in which they come
+    before the sum over ranks.
   }];
   let statistics = [
     Statistic<"numReduceScatters", "reduce-scatters", "Number of reduce_scatters in a micro-batch">,

@@ -52,12 +52,13 @@ public:
 
 private:
   LogicalResult shard(BucketFamily &family);
-  LogicalResult retypeClear(BucketFamily &family, RankedTensorType piece);
-  LogicalResult retypeUpdate(BucketFamily &family, RankedTensorType piece);
-  LogicalResult reduceInMicroBatch(BucketFamily &family, RankedTensorType flat, RankedTensorType piece);
-  void reduceAlone(BucketFamily &family, AccumulateOp accumulate, RankedTensorType flat, RankedTensorType piece);
-  void reduce(OpBuilder &builder, BucketFamily &family, ValueRange gradients, ArrayRef<int64_t> offsets,
-              Operation *last, RankedTensorType flat, RankedTensorType piece);
+  LogicalResult shard(BucketOp bucket);
+  LogicalResult retypeClear(BucketOp bucket, RankedTensorType piece);
+  LogicalResult retypeUpdate(BucketOp bucket, RankedTensorType piece);
+  LogicalResult reduceInMicroBatch(BucketOp bucket, RankedTensorType flat, RankedTensorType piece);
+  void reduceAlone(BucketOp bucket, AccumulateOp accumulate, RankedTensorType flat, RankedTensorType piece);
+  void reduce(OpBuilder &builder, BucketOp bucket, ValueRange gradients, ArrayRef<int64_t> offsets, Operation *last,
+              RankedTensorType flat, RankedTensorType piece);
   int64_t stageOf(Operation *op) const {
     auto layer = op ? op->getAttrOfType<IntegerAttr>(layerAttributeName) : IntegerAttr();
     return layer ? cut.stageOf(layer.getInt()) : -1;
@@ -66,13 +67,14 @@ private:
   BucketedProgram program;
   StageLayers cut;
   SymbolUses inBegin, inMicroBatch, inUpdate;
+  bool isCanonical = addsCanonically(program.microBatch); ///< sums are trees
   int64_t reduceScatters = 0;
 };
 
 } // namespace
 
-LogicalResult GradientSharding::retypeClear(BucketFamily &family, RankedTensorType piece) {
-  for (WriteOp write : inBegin.writesOf(family.gradients.getSymNameAttr())) {
+LogicalResult GradientSharding::retypeClear(BucketOp bucket, RankedTensorType piece) {
+  for (WriteOp write : inBegin.writesOf(bucket.getSymNameAttr())) {
     auto fill = write.getValue().getDefiningOp<FillOp>();
     if (!fill)
       return write.emitError("clears a gradient bucket with something else than a tgpt.fill");
@@ -85,8 +87,8 @@ LogicalResult GradientSharding::retypeClear(BucketFamily &family, RankedTensorTy
 }
 
 /// The update reads pieces where it reduced to them.
-LogicalResult GradientSharding::retypeUpdate(BucketFamily &family, RankedTensorType piece) {
-  for (ReadOp read : inUpdate.readsOf(family.gradients.getSymNameAttr())) {
+LogicalResult GradientSharding::retypeUpdate(BucketOp bucket, RankedTensorType piece) {
+  for (ReadOp read : inUpdate.readsOf(bucket.getSymNameAttr())) {
     OpBuilder builder(read);
     Value kept = ReadOp::create(builder, read.getLoc(), piece, read.getSymbol());
     for (Operation *user : llvm::make_early_inc_range(read->getUsers())) {
@@ -103,13 +105,13 @@ LogicalResult GradientSharding::retypeUpdate(BucketFamily &family, RankedTensorT
 }
 
 /// Packs and reduces `gradients` where `last` is, in its layer.
-void GradientSharding::reduce(OpBuilder &builder, BucketFamily &family, ValueRange gradients, ArrayRef<int64_t> offsets,
+void GradientSharding::reduce(OpBuilder &builder, BucketOp bucket, ValueRange gradients, ArrayRef<int64_t> offsets,
                               Operation *last, RankedTensorType flat, RankedTensorType piece) {
   Location loc = last->getLoc();
   auto pack = dist::PackOp::create(builder, loc, flat, gradients, offsets);
-  auto scatter = dist::ReduceScatterOp::create(builder, loc, piece, pack.getOutput(), family.lastDim(),
-                                               builder.getStrArrayAttr({pieceAxis}));
-  auto add = AccumulateOp::create(builder, loc, scatter.getOutput(), family.gradients.getSymName());
+  auto scatter = dist::ReduceScatterOp::create(builder, loc, piece, pack.getOutput(), flat.getRank() - 1,
+                                               builder.getStrArrayAttr({pieceAxis}), isCanonical);
+  auto add = AccumulateOp::create(builder, loc, scatter.getOutput(), bucket.getSymName());
   if (Attribute layer = last->getAttr(layerAttributeName))
     for (Operation *op : {pack.getOperation(), scatter.getOperation(), add.getOperation()})
       op->setAttr(layerAttributeName, layer);
@@ -119,7 +121,7 @@ void GradientSharding::reduce(OpBuilder &builder, BucketFamily &family, ValueRan
 /// The only member of its bucket may be used by several layers. What each adds is reduced
 /// at once, so that no gradient waits for the others; a sum of gradients of several
 /// stages is taken apart, each stage adding to its own copy of the state.
-void GradientSharding::reduceAlone(BucketFamily &family, AccumulateOp accumulate, RankedTensorType flat,
+void GradientSharding::reduceAlone(BucketOp bucket, AccumulateOp accumulate, RankedTensorType flat,
                                    RankedTensorType piece) {
   SmallVector<Operation *> sums;
   SmallVector<Value> addends = addendsOf(accumulate.getValue(), sums);
@@ -128,12 +130,12 @@ void GradientSharding::reduceAlone(BucketFamily &family, AccumulateOp accumulate
     stages.insert(stageOf(addend.getDefiningOp()));
   OpBuilder builder(accumulate);
   if (stages.size() < 2) {
-    reduce(builder, family, accumulate.getValue(), family.gradients.getOffsets(), accumulate, flat, piece);
+    reduce(builder, bucket, accumulate.getValue(), bucket.getOffsets(), accumulate, flat, piece);
     sums.clear();
   } else {
     for (Value addend : addends) {
       builder.setInsertionPointAfter(addend.getDefiningOp());
-      reduce(builder, family, addend, family.gradients.getOffsets(), addend.getDefiningOp(), flat, piece);
+      reduce(builder, bucket, addend, bucket.getOffsets(), addend.getDefiningOp(), flat, piece);
     }
   }
   sums.insert(sums.begin(), accumulate);
@@ -141,16 +143,19 @@ void GradientSharding::reduceAlone(BucketFamily &family, AccumulateOp accumulate
     op->erase();
 }
 
-LogicalResult GradientSharding::reduceInMicroBatch(BucketFamily &family, RankedTensorType flat,
-                                                   RankedTensorType piece) {
+LogicalResult GradientSharding::reduceInMicroBatch(BucketOp bucket, RankedTensorType flat, RankedTensorType piece) {
   SmallVector<AccumulateOp> found;
   SmallVector<int64_t> offsets;
   for (auto [member, offset] :
-       llvm::zip_equal(family.gradients.getMembers().getAsRange<FlatSymbolRefAttr>(), family.gradients.getOffsets())) {
+       llvm::zip_equal(bucket.getMembers().getAsRange<FlatSymbolRefAttr>(), bucket.getOffsets())) {
     SmallVector<AccumulateOp> all = inMicroBatch.accumulationsOf(member.getAttr());
-    if (family.members.size() == 1) {
+    for (AccumulateOp accumulate : all)
+      if (accumulate.getCarries())
+        return accumulate.emitError() << "adds up micro-batches in a tree, in which they come before the sum over \""
+                                      << pieceAxis << "\", so whole gradients are kept: leave this pass out";
+    if (bucket.getMembers().size() == 1) {
       for (AccumulateOp accumulate : all)
-        reduceAlone(family, accumulate, flat, piece);
+        reduceAlone(bucket, accumulate, flat, piece);
       return success();
     }
     if (all.size() > 1)
@@ -170,20 +175,27 @@ LogicalResult GradientSharding::reduceInMicroBatch(BucketFamily &family, RankedT
       last = accumulate;
   }
   OpBuilder builder(last);
-  reduce(builder, family, gradients, offsets, last, flat, piece);
+  reduce(builder, bucket, gradients, offsets, last, flat, piece);
   for (AccumulateOp accumulate : found)
     accumulate.erase();
   return success();
 }
 
-LogicalResult GradientSharding::shard(BucketFamily &family) {
-  RankedTensorType flat = family.gradientType();
+LogicalResult GradientSharding::shard(BucketOp bucket) {
+  auto flat = cast<RankedTensorType>(bucket.getType());
   if (!dist::pieceAxesOf(flat).empty())
-    return family.gradients.emitError("bucket is cut into pieces already");
+    return bucket.emitError("bucket is cut into pieces already");
   RankedTensorType piece = pieceTypeOf(flat, program.mesh);
-  family.gradients.setType(piece);
-  return success(succeeded(retypeClear(family, piece)) && succeeded(retypeUpdate(family, piece)) &&
-                 succeeded(reduceInMicroBatch(family, flat, piece)));
+  bucket.setType(piece);
+  return success(succeeded(retypeClear(bucket, piece)) && succeeded(retypeUpdate(bucket, piece)) &&
+                 succeeded(reduceInMicroBatch(bucket, flat, piece)));
+}
+
+LogicalResult GradientSharding::shard(BucketFamily &family) {
+  for (BucketOp bucket : family.allGradients())
+    if (failed(shard(bucket)))
+      return failure();
+  return success();
 }
 
 namespace {

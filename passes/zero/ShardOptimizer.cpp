@@ -12,6 +12,9 @@
 //     -> reduce_scatter, adamw of the piece, all_gather of every bucket
 //
 // Relies on: zero-form-buckets and the update of tgpt-add-optimizer, partitioned.
+// Where sums are trees (canonical reduction) the norm stays that of whole gradients, whose
+// order of additions no piece has: they are gathered for it, a bucket at a time.
+//
 // Leaves true: every bucket of gradients is read once in the update, by a
 // reduce_scatter; every bucket of parameters is written once, by an all_gather, and
 // read by a slice where there are no master copies.
@@ -60,13 +63,18 @@ private:
   LogicalResult addBucket(BucketFamily family);
   BucketOp declareStates(OpBuilder &builder, BucketFamily &family, StringRef suffix, ArrayRef<Attribute> members);
   FailureOr<ClipScaleOp> findClip();
+  Value reduce(OpBuilder &builder, BucketFamily &family, BucketOp gradients);
+  Value sumOfUses(OpBuilder &builder, BucketFamily &family, Value whole);
   Value squaresOf(OpBuilder &builder, BucketUpdate &bucket);
+  LogicalResult gatherForNorm(BucketUpdate &bucket);
+  void takeNormOfPieces(ClipScaleOp clip);
   Value sumOfSquares(OpBuilder &builder, Location loc);
   void moveBucket(OpBuilder &builder, BucketUpdate &bucket, Value scale);
   void eraseOldUpdates();
 
   ModuleOp module;
   BucketedProgram program;
+  bool isCanonical = addsCanonically(module);  ///< sums are trees
   llvm::MapVector<StringAttr, Update> updates; ///< by parameter
   SmallVector<BucketUpdate> buckets;
 };
@@ -164,18 +172,73 @@ FailureOr<ClipScaleOp> OptimizerSharding::findClip() {
 // The norm of the pieces
 //===----------------------------------------------------------------------===//
 
+/// This rank's piece of a bucket of gradients, summed.
+Value OptimizerSharding::reduce(OpBuilder &builder, BucketFamily &family, BucketOp gradients) {
+  Location loc = gradients.getLoc();
+  RankedTensorType flat = family.gradientType(), type = pieceTypeOf(flat, program.mesh);
+  Value all = ReadOp::create(builder, loc, flat, gradients.getSymName());
+  Value piece =
+      dist::ReduceScatterOp::create(builder, loc, type, all, family.lastDim(), pieceAxes(builder), isCanonical);
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  if (!layout.isPartial())
+    return piece;
+  // Groups that hold the same; norms under sequence parallelism.
+  return dist::AllReduceOp::create(builder, loc, dist::withLayout(type, layout.withPartial({})),
+                                   dist::ReductionKind::Sum, piece, layout.getPartial(), DenseI64ArrayAttr(),
+                                   isCanonical);
+}
+
+/// The pieces of a weight's uses, added as their whole gradients are in `whole`; null where
+/// that is something else.
+Value OptimizerSharding::sumOfUses(OpBuilder &builder, BucketFamily &family, Value whole) {
+  if (auto add = whole.getDefiningOp<AddOp>()) {
+    Value lhs = sumOfUses(builder, family, add.getLhs()), rhs = sumOfUses(builder, family, add.getRhs());
+    return lhs && rhs ? AddOp::create(builder, add.getLoc(), lhs.getType(), lhs, rhs).getOutput() : Value();
+  }
+  while (auto sum = whole.getDefiningOp<dist::AllReduceOp>())
+    whole = sum.getInput();
+  StringAttr symbol = symbolRead(whole);
+  for (BucketOp gradients : family.allGradients())
+    if (symbol == cast<FlatSymbolRefAttr>(gradients.getMembers()[0]).getAttr())
+      return reduce(builder, family, gradients);
+  return {};
+}
+
+/// Whole gradients of a bucket for the norm, which goes on as it was.
+LogicalResult OptimizerSharding::gatherForNorm(BucketUpdate &bucket) {
+  BucketFamily &family = bucket.family;
+  SmallVector<Value> old;
+  SmallVector<Type> types;
+  Operation *first = nullptr;
+  for (StringAttr member : family.members) {
+    Value gradient = updates.find(member)->second.adamw.getGradient();
+    old.push_back(gradient);
+    types.push_back(gradient.getType());
+    for (Operation *user : gradient.getUsers())
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+  }
+  OpBuilder builder(first);
+  Location loc = family.gradients.getLoc();
+  bucket.gradient = family.moreGradients.empty() ? reduce(builder, family, family.gradients)
+                                                 : sumOfUses(builder, family, old.front());
+  if (!bucket.gradient)
+    return bucket.pattern.emitError("has a gradient that is not the sum of those of the weight's uses");
+  RankedTensorType flat =
+      dist::withLayout(family.gradientType(), dist::layoutOf(family.gradientType()).withPartial({}));
+  auto all = dist::AllGatherOp::create(builder, loc, flat, bucket.gradient, family.lastDim(), pieceAxes(builder));
+  auto parts = dist::UnpackOp::create(builder, loc, types, all.getOutput(), family.gradients.getOffsets());
+  for (auto [gradient, part] : llvm::zip_equal(old, parts.getOutputs()))
+    gradient.replaceAllUsesWith(part);
+  return success();
+}
+
 /// Reduces the gradients to this rank's piece; the sum of its squares.
 Value OptimizerSharding::squaresOf(OpBuilder &builder, BucketUpdate &bucket) {
   Location loc = bucket.family.gradients.getLoc();
-  RankedTensorType flat = bucket.family.gradientType(), type = pieceTypeOf(flat, program.mesh);
-  Value all = ReadOp::create(builder, loc, flat, bucket.family.gradients.getSymName());
-  bucket.gradient = dist::ReduceScatterOp::create(builder, loc, type, all, bucket.family.lastDim(), pieceAxes(builder));
+  RankedTensorType type = pieceTypeOf(bucket.family.gradientType(), program.mesh);
   dist::LayoutAttr layout = dist::layoutOf(type);
-  if (layout.isPartial()) { // norms under sequence parallelism
-    RankedTensorType whole = dist::withLayout(type, layout.withPartial({}));
-    bucket.gradient = dist::AllReduceOp::create(builder, loc, whole, dist::ReductionKind::Sum, bucket.gradient,
-                                                layout.getPartial(), DenseI64ArrayAttr());
-  }
+  bucket.gradient = reduce(builder, bucket.family, bucket.family.gradients);
   // Every axis that shards the piece leaves an addend; listed in the order of the mesh.
   dist::LayoutAttr::Axes sharding = dist::shardingAxesOf(layout), partial;
   for (StringRef axis : program.mesh.getAxes().getAsValueRange<StringAttr>())
@@ -207,6 +270,17 @@ Value OptimizerSharding::sumOfSquares(OpBuilder &builder, Location loc) {
                                              addUp(builder, loc, squares), layout.getPartial(), DenseI64ArrayAttr()));
   }
   return addUp(builder, loc, sums);
+}
+
+/// In the place of the norm of whole gradients.
+void OptimizerSharding::takeNormOfPieces(ClipScaleOp clip) {
+  Value norm = clip.getNormSquared();
+  Operation *first = clip; // besides it, a loss scaling looks at the norm
+  for (Operation *user : norm.getUsers())
+    if (user->isBeforeInBlock(first))
+      first = user;
+  OpBuilder builder(first);
+  norm.replaceAllUsesWith(sumOfSquares(builder, clip.getLoc()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,15 +331,13 @@ LogicalResult OptimizerSharding::run() {
   for (BucketFamily &family : program.families)
     if (failed(addBucket(family)))
       return failure();
-  // Besides the clip, a loss scaling looks at the norm.
-  Value norm = (*clip).getNormSquared();
-  Operation *first = *clip;
-  for (Operation *user : norm.getUsers())
-    if (user->isBeforeInBlock(first))
-      first = user;
-  OpBuilder builder(first);
-  norm.replaceAllUsesWith(sumOfSquares(builder, (*clip).getLoc()));
-  builder.setInsertionPoint(program.update.getBody().front().getTerminator());
+  if (!isCanonical)
+    takeNormOfPieces(*clip);
+  else
+    for (BucketUpdate &bucket : buckets)
+      if (failed(gatherForNorm(bucket)))
+        return failure();
+  OpBuilder builder(program.update.getBody().front().getTerminator());
   for (BucketUpdate &bucket : buckets)
     moveBucket(builder, bucket, (*clip).getScale());
   eraseOldUpdates();

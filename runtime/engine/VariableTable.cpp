@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/VariableTable.h"
+#include "runtime/comm/ReduceRange.h"
 #include "runtime/engine/PlanViews.h"
 #include "runtime/engine/Scalar.h"
 #include "runtime/plan/Error.h"
@@ -115,24 +116,22 @@ static void pick(const ShardRun &run, const LogicalTensor &from, std::byte *held
   });
 }
 
-/// Adds up the addends of the elements that `rank` (addend 0) holds, and puts the sum in its place.
+/// Adds up the addends of the elements that `rank` (addend 0) holds, and puts the sum in its place. In a tree over
+/// the ranks: where all sums of a step are trees, so is what is read of it.
 void VariableTable::gatherShard(const Copy &copy, int64_t rank, const LogicalTensor &into) const {
   ShardRun run = runOf(copy, rank);
   plan::Group addends;
   *addends.mutable_axes() = copy.variable->partial_axes();
   if (grid.sizeOf(addends.axes()) == 1)
     return scatter(run, run.elements.as<std::byte>(), into);
-  std::vector<double> sums(run.count());
-  for (int64_t member : grid.groupMembers(addends, rank)) {
-    TensorView addend = runOf(copy, member).elements;
-    for (int64_t i = 0; i < run.count(); ++i)
-      sums[i] += loadElement(addend, i);
-  }
+  std::vector<int64_t> members = grid.groupMembers(addends, rank);
+  std::sort(members.begin(), members.end());
+  std::vector<const void *> values;
+  for (int64_t member : members)
+    values.push_back(runOf(copy, member).elements.data);
   std::vector<std::byte> bytes(run.elements.bytes());
-  TensorView sum = run.elements;
-  sum.data = bytes.data();
-  for (int64_t i = 0; i < run.count(); ++i)
-    storeElement(sum, sums[i], i);
+  void *sum = bytes.data();
+  reduceRange(run.elements.dtype, Reduction::TreeSum, values, 0, {&sum, 1}, 0, run.count());
   scatter(run, bytes.data(), into);
 }
 

@@ -311,8 +311,8 @@ func.func @all_reduce_c4_max(%x: tensor<4xf32, #dist.layout<[-], partial = max [
 
 dist.mesh @mesh (dp = 2, tp = 2)
 func.func @all_reduce_c4_axes(%x: tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>>) {
-  // expected-error @below {{adds in a tree but over more than one axis: "dp", "tp"}}
-  %0 = dist.all_reduce sum %x over ["dp", "tp"] tree : tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
+  // expected-error @below {{adds in a tree over axes in another order than the mesh's: "tp", "dp"}}
+  %0 = dist.all_reduce sum %x over ["tp", "dp"] tree : tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>> to tensor<4xf32, #dist.layout<[-], of = [4]>>
   return
 }
 
@@ -320,7 +320,7 @@ func.func @all_reduce_c4_axes(%x: tensor<4xf32, #dist.layout<[-], partial = [dp,
 
 dist.mesh @mesh (dp = 2, tp = 2)
 func.func @reduce_scatter_c3(%x: tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>>) {
-  // expected-error @below {{adds in a tree but over more than one axis: "dp", "tp"}}
-  %0 = dist.reduce_scatter %x dim 0 over ["dp", "tp"] tree : tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>> to tensor<1xf32, #dist.layout<[{dp, tp}], of = [4]>>
+  // expected-error @below {{adds in a tree over axes in another order than the mesh's: "tp", "dp"}}
+  %0 = dist.reduce_scatter %x dim 0 over ["tp", "dp"] tree : tensor<4xf32, #dist.layout<[-], partial = [dp, tp], of = [4]>> to tensor<1xf32, #dist.layout<[{tp, dp}], of = [4]>>
   return
 }

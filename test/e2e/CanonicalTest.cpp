@@ -50,11 +50,15 @@ struct Grid {
   bool sp = false;
   int64_t microBatches = 1;
   const char *recompute = "none";
+  int64_t zero = 0, zeroGroup = 0;
+  bool overlap = false;
 
   std::string name() const {
     auto number = [](const char *axis, int64_t size) { return axis + std::to_string(size); };
     return number("tp", tp) + number("pp", pp) + number("dp", dp) + (sp ? "sp" : "") + number("m", microBatches) +
-           (recompute == std::string("none") ? "" : std::string("_") + recompute);
+           (recompute == std::string("none") ? "" : std::string("_") + recompute) +
+           (zero > 0 ? number("_zero", zero) : "") + (zeroGroup > 0 ? number("_group", zeroGroup) : "") +
+           (overlap ? "_overlap" : "");
   }
 };
 
@@ -73,6 +77,9 @@ CompileOptions optionsOf(const Model &model, const Grid &grid, const std::string
   options.microBatches = grid.microBatches;
   options.microBatchSamples = globalSamples / grid.dp / grid.microBatches;
   options.recompute = grid.recompute;
+  options.zero = grid.zero, options.zeroGroup = grid.zeroGroup;
+  options.zeroBucketMib = grid.tp == 1 ? 25 : 0; // many layers in a bucket, or one
+  options.overlap = grid.overlap;
   options.dtype = dtype;
   options.reduction = reduction;
   options.maxGradNorm = 0.01; // far below the norms of a fresh model: clipping acts
@@ -146,6 +153,11 @@ const Model models[] = {
     {"nano_gpt2", "nano-gpt2", {{"dropout", "0.1"}}},
     {"nano_all", "nano", {{"dropout", "0.2"}, {"qk_norm", "true"}, {"tied_embeddings", "false"}}, 0.1, 0.001},
     {"nano_gpt2_untied", "nano-gpt2", {{"dropout", "0.1"}, {"tied_embeddings", "false"}}, 0.1},
+    {"nano_fused",
+     "nano",
+     {{"vocabulary", "250"}, {"fused_qkv", "true"}, {"fused_gate_up", "true"}, {"attention_dropout", "0.2"}},
+     0.1},
+    {"nano_gpt2_fused", "nano-gpt2", {{"vocabulary", "251"}, {"fused_qkv", "true"}, {"attention_dropout", "0.1"}}},
 };
 
 const Grid grids[] = {
@@ -172,6 +184,16 @@ const Grid grids[] = {
     {1, 1, 1, false, 1, "full"},
     {2, 2, 2, true, 2, "full"},
     {2, 1, 2, false, 4, "selective"},
+    {1, 1, 2, false, 1, "none", 1},
+    {1, 1, 4, false, 1, "none", 2},
+    {1, 1, 8, false, 1, "none", 3}, // pieces
+    {1, 1, 2, false, 4, "none", 2},
+    {1, 2, 2, false, 2, "none", 3, 0, true}, // and micro-batches
+    {2, 1, 4, true, 1, "none", 2, 2, true},
+    {1, 2, 4, false, 1, "none", 3, 2},
+    {1, 1, 4, false, 2, "none", 1, 2}, // in groups
+    {2, 2, 2, true, 1, "full", 3},
+    {2, 2, 2, true, 4, "selective", 1}, // all together
 };
 
 class CanonicalTest : public testing::TestWithParam<std::tuple<Model, Grid>> {};

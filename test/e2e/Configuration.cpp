@@ -114,7 +114,8 @@ static bool isServed(const Configuration &drawn) {
 static bool isServedCanonically(const Configuration &drawn) {
   const CompileOptions &options = drawn.options;
   auto isPowerOfTwo = [](int64_t number) { return (number & (number - 1)) == 0; };
-  return isPowerOfTwo(options.tp) && drawn.model.kvHeads % options.tp == 0 &&
+  bool hasTrees = options.zeroGroup == 0 || options.zeroGroup == options.dp || isPowerOfTwo(options.zeroGroup);
+  return drawn.model.kvHeads % options.tp == 0 && hasTrees && isPowerOfTwo(options.tp) &&
          (options.dp * options.microBatches == 1 || isPowerOfTwo(options.microBatchSamples)) &&
          (options.dp == 1 || isPowerOfTwo(options.microBatches));
 }
@@ -148,7 +149,7 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     if (!leavesNoneEmpty || (samples % parts != 0 && coin()) || drawn.ranks() > mostRanks || !isServed(drawn))
       continue;
     options.globalBatch = samples % parts != 0 ? samples : 0;
-    bool isCanonical = options.zero == 0 && isServedCanonically(drawn) && coin();
+    bool isCanonical = isServedCanonically(drawn) && coin();
     options.reduction = isCanonical ? "canonical" : "fast";
     if (options.pp > 1 && coin())
       options.stages = stages(model.model.layers, options.pp);

@@ -118,7 +118,9 @@ private:
     add("fixed loss scale", options.lossScaling.mode == LossScaling::Mode::Fixed);
     add("dynamic loss scale", options.lossScaling.mode == LossScaling::Mode::Dynamic);
     add("uneven batch", options.globalBatch > 0);
-    add("canonical reduction", options.reduction == "canonical");
+    bool isCanonical = options.reduction == "canonical";
+    add("canonical reduction", isCanonical);
+    add("canonical reduction and zero", isCanonical && options.zero > 0 && options.dp > 1);
     add("overlap", options.overlap);
     add("overlap and zero=3", options.overlap && options.zero == 3 && options.dp > 1);
     add("dropout", model.dropout > 0);
