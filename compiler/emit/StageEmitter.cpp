@@ -11,6 +11,7 @@
 
 #include "compiler/emit/StageEmitter.h"
 #include "llvm/Support/Path.h"
+#include <map>
 
 using namespace mlir;
 using namespace tgpt;
@@ -48,7 +49,7 @@ private:
   plan::Plan &plan;
   plan::StageProgram &made;
   llvm::DenseMap<Value, uint32_t> buffers;
-  llvm::DenseMap<int, uint32_t> regions;
+  std::map<std::pair<planir::MemoryKind, int64_t>, uint32_t> regions; ///< by kind and chunk
   llvm::StringMap<uint32_t> segments;
 };
 
@@ -108,9 +109,10 @@ static plan::Variable::Role roleOf(planir::VariableRole role) {
 LogicalResult StageEmitter::emitRegion(planir::RegionOp region) {
   if (!region.getOffsetBytes())
     return region.emitOpError("has no offset yet; 'plan-assign-memory' makes it");
-  regions[static_cast<int>(region.getKind())] = made.regions_size();
+  regions[{region.getKind(), region.getChunk()}] = made.regions_size();
   plan::Region *part = made.add_regions();
   part->set_kind(kindOf(region.getKind()));
+  part->set_chunk(region.getChunk());
   part->set_offset_bytes(*region.getOffsetBytes());
   part->set_slot_bytes(*region.getSlotBytes());
   part->set_slots(region.getSlots());
@@ -125,7 +127,7 @@ LogicalResult StageEmitter::emitBuffer(planir::BufferOp buffer) {
   planir::BufferType type = buffer.getBuffer().getType();
   plan::Buffer *place = made.add_buffers();
   place->set_name(buffer.getName().str());
-  place->set_region(regions.lookup(static_cast<int>(buffer.getRegion())));
+  place->set_region(regions.at({buffer.getRegion(), buffer.getChunk()}));
   place->set_offset_bytes(*buffer.getOffsetBytes());
   place->set_dtype(dtypeOf(type.getElementType()));
   place->mutable_shape()->Add(type.getShape().begin(), type.getShape().end());
@@ -196,6 +198,7 @@ static plan::Segment::Kind kindOf(planir::SegmentKind kind) {
   case planir::SegmentKind::Forward: return plan::Segment::FORWARD;
   case planir::SegmentKind::Backward: return plan::Segment::BACKWARD;
   case planir::SegmentKind::Update: return plan::Segment::UPDATE;
+  case planir::SegmentKind::WeightGradient: return plan::Segment::WEIGHT_GRADIENT;
   }
   llvm_unreachable("a kind of the enum");
 }
@@ -205,6 +208,7 @@ void StageEmitter::emitSegment(planir::SegmentOp segment) {
   plan::Segment *program = made.add_segments();
   program->set_name(segment.getName().str());
   program->set_kind(kindOf(segment.getKind()));
+  program->set_chunk(segment.getChunk());
   for (Operation &op : segment.getBody().getOps()) {
     plan::Instruction *instruction = program->add_instructions();
     emitInstruction(op, *instruction);
@@ -385,12 +389,23 @@ uint32_t StageEmitter::locationOf(Operation &op, StringRef what) {
   return entry->second;
 }
 
+static plan::ScheduleEntry::Phase phaseOf(planir::SchedulePhase phase) {
+  switch (phase) {
+  case planir::SchedulePhase::None: return plan::ScheduleEntry::PHASE_UNSPECIFIED;
+  case planir::SchedulePhase::WarmUp: return plan::ScheduleEntry::WARM_UP;
+  case planir::SchedulePhase::Steady: return plan::ScheduleEntry::STEADY;
+  case planir::SchedulePhase::CoolDown: return plan::ScheduleEntry::COOL_DOWN;
+  }
+  llvm_unreachable("a phase of the enum");
+}
+
 void StageEmitter::emitSchedule(planir::ScheduleOp schedule) {
   for (auto run : schedule.getRuns().getAsRange<planir::RunAttr>()) {
     plan::ScheduleEntry *entry = made.add_schedule();
     entry->set_segment(segments.lookup(run.getSegment().getValue()));
     entry->set_micro_batch(run.getMicroBatch());
     entry->set_slot(run.getSlot());
+    entry->set_phase(phaseOf(run.getPhase()));
   }
 }
 

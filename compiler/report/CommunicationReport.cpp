@@ -24,7 +24,7 @@ static double sentShare(Instruction::Kind kind, int64_t ranks) {
   double others = static_cast<double>(ranks - 1) / static_cast<double>(ranks);
   switch (kind) {
   case Instruction::ALL_REDUCE: return 2 * others;
-  case Instruction::SEND: return 1;
+  case Instruction::SEND: return ranks > 1 ? 1 : 0;
   default: return others;
   }
 }
@@ -49,7 +49,7 @@ public:
         if (isExchange(instruction))
           add(instruction, stage.segments(s).kind(), runs[s]);
     std::stable_sort(exchanges.begin(), exchanges.end(),
-                     [](const Exchange &a, const Exchange &b) { return a.segment < b.segment; });
+                     [](const Exchange &a, const Exchange &b) { return placeOf(a.segment) < placeOf(b.segment); });
   }
 
   std::vector<Exchange> exchanges;
@@ -69,13 +69,19 @@ private:
     found->sentBytes += static_cast<double>(runs * payload) * sentShare(instruction.kind(), exchange.ranks);
   }
 
+  /// Where a segment of the kind comes in a step.
+  static int placeOf(plan::Segment::Kind kind) {
+    return kind == plan::Segment::UPDATE ? plan::Segment::WEIGHT_GRADIENT + 1 : kind;
+  }
+
   Exchange describe(const Instruction &instruction) const {
     Exchange exchange;
     exchange.stage = stage.stage();
     exchange.what = runtime::instructionText(instruction);
     if (instruction.kind() == Instruction::SEND) {
-      exchange.with = "stage " + std::to_string(instruction.peer_stage());
-      exchange.ranks = 2;
+      bool isAlone = instruction.peer_stage() == stage.stage(); // from chunk to chunk
+      exchange.with = isAlone ? "itself" : "stage " + std::to_string(instruction.peer_stage());
+      exchange.ranks = isAlone ? 1 : 2;
       return exchange;
     }
     const plan::Group &group = plan.groups(static_cast<int>(instruction.group()));

@@ -24,7 +24,7 @@ struct Exchange {
   int64_t stage = 0;
   plan::Segment::Kind segment = plan::Segment::KIND_UNSPECIFIED;
   std::string what; ///< "all_reduce sum", "send"
-  std::string with; ///< axes of the group, "dp tp", or "stage 1"
+  std::string with; ///< axes of the group, "dp tp", or "stage 1" or "itself"
   int64_t ranks = 0;
   int64_t calls = 0;        ///< by one rank in a step
   int64_t payloadBytes = 0; ///< of all calls: the larger of what a rank gives and gets

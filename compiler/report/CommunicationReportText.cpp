@@ -22,6 +22,7 @@ static std::string segmentText(plan::Segment::Kind kind) {
   case plan::Segment::FORWARD: return "forward";
   case plan::Segment::BACKWARD: return "backward";
   case plan::Segment::UPDATE: return "update";
+  case plan::Segment::WEIGHT_GRADIENT: return "weight_gradient";
   default: return "unknown";
   }
 }

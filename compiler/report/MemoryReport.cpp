@@ -96,10 +96,8 @@ MemoryReport tgpt::memoryReportOf(const plan::Plan &plan) {
         continue;
       category->bytes += region.slots() * region.slot_bytes();
       category->liveBytes += region.slots() * region.peak_live_bytes();
-      if (region.kind() == plan::Region::ACTIVATIONS) {
-        entry.activationSlots = region.slots();
-        entry.activationSlotBytes = region.slot_bytes();
-      }
+      if (region.kind() == plan::Region::ACTIVATIONS)
+        entry.activationSlots.push_back({region.slots(), region.slot_bytes()});
     }
   }
   return report;

@@ -44,8 +44,12 @@ struct StageMemoryReport {
   int64_t stage = 0;
   int64_t ranks = 0;
   CategoryMemory parameters, gradients, optimizer, activations, scratch, communication;
-  int64_t activationSlots = 0;     ///< micro-batches in flight
-  int64_t activationSlotBytes = 0; ///< of each of them
+  /// For each model chunk of the stage: micro-batches in flight, and bytes of each of them.
+  struct Slots {
+    int64_t count = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<Slots> activationSlots;
   int64_t arenaBytes = 0;
   StateLedger ledger;
 

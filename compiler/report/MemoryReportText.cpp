@@ -56,6 +56,14 @@ static std::string ledgersText(const std::vector<StageMemoryReport> &stages) {
   return text;
 }
 
+/// "2 x 1.50 KiB", of two chunks "3 x 1.50 KiB + 2 x 1.00 KiB".
+static std::string slotsText(const std::vector<StageMemoryReport::Slots> &chunks) {
+  std::string text;
+  for (const StageMemoryReport::Slots &slots : chunks)
+    text += (text.empty() ? "" : " + ") + std::to_string(slots.count) + " x " + bytesText(slots.bytes);
+  return text.empty() ? "0" : text;
+}
+
 std::string tgpt::memoryReportText(const MemoryReport &report) {
   std::string text = "memory of each rank of " + report.model + ", " + report.mesh + "\n";
   std::vector<std::vector<std::string>> rows = {{"stage", "ranks", "parameters", "gradients", "optimizer",
@@ -65,8 +73,7 @@ std::string tgpt::memoryReportText(const MemoryReport &report) {
   for (const StageMemoryReport &stage : report.stages) {
     rows.push_back({std::to_string(stage.stage), std::to_string(stage.ranks), bytesText(stage.parameters.bytes),
                     bytesText(stage.gradients.bytes), bytesText(stage.optimizer.bytes),
-                    bytesText(stage.activations.bytes),
-                    std::to_string(stage.activationSlots) + " x " + bytesText(stage.activationSlotBytes),
+                    bytesText(stage.activations.bytes), slotsText(stage.activationSlots),
                     bytesText(stage.scratch.bytes), bytesText(stage.communication.bytes), bytesText(stage.arenaBytes),
                     bytesText(stage.liveBytes()), fixed(stage.ratio(), 4)});
     if (!largest || stage.arenaBytes > largest->arenaBytes)
@@ -102,14 +109,20 @@ std::string tgpt::memoryReportJson(const MemoryReport &report) {
     return std::string(", \"") + name + "\": {\"bytes\": " + std::to_string(memory.bytes) +
            ", \"live_bytes\": " + std::to_string(memory.liveBytes) + "}";
   };
+  auto slots = [](int64_t StageMemoryReport::Slots::*field, const StageMemoryReport &stage) {
+    std::string list;
+    for (const StageMemoryReport::Slots &chunk : stage.activationSlots)
+      list += (list.empty() ? "" : ", ") + std::to_string(chunk.*field);
+    return "[" + list + "]";
+  };
   for (const StageMemoryReport &stage : report.stages) {
     text += &stage == report.stages.data() ? "\n" : ",\n";
     text += "  {\"stage\": " + std::to_string(stage.stage) + ", \"ranks\": " + std::to_string(stage.ranks) +
             category("parameters", stage.parameters) + category("gradients", stage.gradients) +
             category("optimizer", stage.optimizer) + category("activations", stage.activations) +
             category("scratch", stage.scratch) + category("communication", stage.communication) +
-            ", \"activation_slots\": " + std::to_string(stage.activationSlots) +
-            ", \"activation_slot_bytes\": " + std::to_string(stage.activationSlotBytes) +
+            ", \"activation_slots\": " + slots(&StageMemoryReport::Slots::count, stage) +
+            ", \"activation_slot_bytes\": " + slots(&StageMemoryReport::Slots::bytes, stage) +
             ", \"arena_bytes\": " + std::to_string(stage.arenaBytes) +
             ", \"live_bytes\": " + std::to_string(stage.liveBytes()) +
             ", \"held_parameters\": " + std::to_string(stage.ledger.parameters) +

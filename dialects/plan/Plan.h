@@ -52,6 +52,13 @@ namespace tgpt::planir {
 llvm::LogicalResult verifyFlights(SegmentOp segment);
 /// The stage around an op within it.
 StageOp stageOf(mlir::Operation *op);
+/// "forward" for chunk 0, "forward.1" for chunk 1.
+std::string segmentNameOf(SegmentKind kind, int64_t chunk);
+/// The channels that a segment's instructions receive from and send to, in their order.
+struct SegmentChannels {
+  mlir::ArrayAttr receives, sends;
+  static SegmentChannels of(SegmentOp segment);
+};
 /// The region in which variables of this role live.
 MemoryKind regionOf(VariableRole role);
 /// The shape that `kind` makes of `input` within a group of `members`; failure

@@ -29,7 +29,12 @@ def Plan_VariableRole : Plan_Enum<"VariableRole", "what a variable is for", [
 
 def Plan_SegmentKind : Plan_Enum<"SegmentKind", "what part of a step a segment is", [
     I32EnumAttrCase<"Begin", 1, "begin">, I32EnumAttrCase<"Forward", 2, "forward">,
-    I32EnumAttrCase<"Backward", 3, "backward">, I32EnumAttrCase<"Update", 4, "update">]>;
+    I32EnumAttrCase<"Backward", 3, "backward">, I32EnumAttrCase<"Update", 4, "update">,
+    I32EnumAttrCase<"WeightGradient", 5, "weight_gradient">]>;
+
+def Plan_SchedulePhase : Plan_Enum<"SchedulePhase", "what the pipeline does meanwhile", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"WarmUp", 1, "warm_up">,
+    I32EnumAttrCase<"Steady", 2, "steady">, I32EnumAttrCase<"CoolDown", 3, "cool_down">]>;
 
 def Plan_CollectiveKind : Plan_Enum<"CollectiveKind", "how a group exchanges a buffer", [
     I32EnumAttrCase<"AllReduceSum", 0, "all_reduce_sum">, I32EnumAttrCase<"AllReduceMax", 1, "all_reduce_max">,
@@ -112,14 +117,17 @@ def Plan_TrainingAttr : Plan_Attr<"Training", "training"> {
 def Plan_RunAttr : Plan_Attr<"Run", "run"> {
   let summary = "one entry of a schedule: a segment, its micro-batch and activation slot";
   let description = [{
-    Micro-batch -1 and slot 0 for segments that run once a step.
+    Micro-batch -1, slot 0 and phase `none` for segments that run once a step. What it
+    receives and sends are the channels of the segment's instructions, in their order.
 
     ```mlir
-    #plan.run<"forward", micro_batch = 3, slot = 1>
+    #plan.run<"forward", micro_batch = 3, slot = 1, phase = steady, receives = [], sends = [@forward_0_to_1]>
     ```
   }];
-  let parameters = (ins "::mlir::StringAttr":$segment, "int64_t":$micro_batch, "int64_t":$slot);
-  let assemblyFormat = "`<` $segment `,` `micro_batch` `=` $micro_batch `,` `slot` `=` $slot `>`";
+  let parameters = (ins "::mlir::StringAttr":$segment, "int64_t":$micro_batch, "int64_t":$slot,
+                        EnumParameter<Plan_SchedulePhase>:$phase, "::mlir::ArrayAttr":$receives, "::mlir::ArrayAttr":$sends);
+  let assemblyFormat = [{`<` $segment `,` `micro_batch` `=` $micro_batch `,` `slot` `=` $slot `,` `phase` `=` $phase
+    `,` `receives` `=` $receives `,` `sends` `=` $sends `>`}];
 }
 
 def Plan_BufferType : TypeDef<PlanDialect, "Buffer"> {

@@ -43,21 +43,48 @@ static void printMesh(OpAsmPrinter &printer, Operation *, ArrayAttr axes, DenseI
   printer << ")";
 }
 
-// Runs of a schedule: `["begin", "forward" 0 in 0]`.
+// Channels of a run, where it has any: `sends [@a, @b]`.
+static ParseResult parseChannels(OpAsmParser &parser, StringRef verb, ArrayAttr &channels) {
+  channels = parser.getBuilder().getArrayAttr({});
+  return succeeded(parser.parseOptionalKeyword(verb)) ? parser.parseAttribute(channels) : success();
+}
+
+// A run of a schedule: `steady "forward" 0 in 0 receives [@a] sends [@b]`.
+static ParseResult parseRun(OpAsmParser &parser, RunAttr &run) {
+  StringRef word;
+  SMLoc location = parser.getCurrentLocation();
+  SchedulePhase phase = SchedulePhase::None;
+  if (succeeded(parser.parseOptionalKeyword(&word))) {
+    std::optional<SchedulePhase> named = symbolizeSchedulePhase(word);
+    if (!named || *named == SchedulePhase::None)
+      return parser.emitError(location) << "'" << word << "' is not warm_up, steady or cool_down";
+    phase = *named;
+  }
+  StringAttr segment;
+  int64_t microBatch = -1, slot = 0;
+  ArrayAttr receives, sends;
+  if (parser.parseAttribute(segment))
+    return failure();
+  OptionalParseResult numbered = parser.parseOptionalInteger(microBatch);
+  if (numbered.has_value() && (failed(*numbered) || parser.parseKeyword("in") || parser.parseInteger(slot)))
+    return failure();
+  if (parseChannels(parser, "receives", receives) || parseChannels(parser, "sends", sends))
+    return failure();
+  run = RunAttr::get(parser.getContext(), segment, microBatch, slot, phase, receives, sends);
+  return success();
+}
+
+// Runs of a schedule, one a line.
 static ParseResult parseRuns(OpAsmParser &parser, ArrayAttr &runs) {
   SmallVector<Attribute> entries;
-  auto parseRun = [&]() -> ParseResult {
-    StringAttr segment;
-    int64_t microBatch = -1, slot = 0;
-    if (parser.parseAttribute(segment))
+  auto parseEntry = [&]() -> ParseResult {
+    RunAttr run;
+    if (parseRun(parser, run))
       return failure();
-    OptionalParseResult numbered = parser.parseOptionalInteger(microBatch);
-    if (numbered.has_value() && (failed(*numbered) || parser.parseKeyword("in") || parser.parseInteger(slot)))
-      return failure();
-    entries.push_back(RunAttr::get(parser.getContext(), segment, microBatch, slot));
+    entries.push_back(run);
     return success();
   };
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseRun))
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseEntry))
     return failure();
   runs = parser.getBuilder().getArrayAttr(entries);
   return success();
@@ -65,11 +92,21 @@ static ParseResult parseRuns(OpAsmParser &parser, ArrayAttr &runs) {
 
 static void printRuns(OpAsmPrinter &printer, Operation *, ArrayAttr runs) {
   printer << "[";
-  llvm::interleaveComma(runs.getAsRange<RunAttr>(), printer, [&](RunAttr run) {
+  printer.increaseIndent();
+  auto printRun = [&](RunAttr run) {
+    printer.printNewline();
+    if (run.getPhase() != SchedulePhase::None)
+      printer << stringifySchedulePhase(run.getPhase()) << " ";
     printer << run.getSegment();
     if (run.getMicroBatch() >= 0)
       printer << " " << run.getMicroBatch() << " in " << run.getSlot();
-  });
+    if (!run.getReceives().empty())
+      printer << " receives " << run.getReceives();
+    if (!run.getSends().empty())
+      printer << " sends " << run.getSends();
+  };
+  llvm::interleave(runs.getAsRange<RunAttr>(), printRun, [&] { printer << ","; });
+  printer.decreaseIndent();
   printer << "]";
 }
 
@@ -154,9 +191,9 @@ bool GroupOp::hasStage(int64_t stage) {
   return !stages || llvm::is_contained(*stages, stage);
 }
 
-RegionOp StageOp::getRegionOf(MemoryKind kind) {
+RegionOp StageOp::getRegionOf(MemoryKind kind, int64_t chunk) {
   for (RegionOp region : getBody().getOps<RegionOp>())
-    if (region.getKind() == kind)
+    if (region.getKind() == kind && static_cast<int64_t>(region.getChunk()) == chunk)
       return region;
   return {};
 }
@@ -172,6 +209,21 @@ void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 StageOp tgpt::planir::stageOf(Operation *op) {
   return op->getParentOfType<StageOp>();
+}
+
+std::string tgpt::planir::segmentNameOf(SegmentKind kind, int64_t chunk) {
+  std::string name = stringifySegmentKind(kind).str();
+  return chunk == 0 ? name : name + "." + std::to_string(chunk);
+}
+
+SegmentChannels SegmentChannels::of(SegmentOp segment) {
+  SmallVector<Attribute> receives, sends;
+  for (Operation &op : segment.getBody().getOps())
+    if (auto recv = dyn_cast<RecvOp>(op))
+      receives.push_back(recv.getChannelAttr());
+    else if (auto send = dyn_cast<SendOp>(op))
+      sends.push_back(send.getChannelAttr());
+  return {ArrayAttr::get(segment.getContext(), receives), ArrayAttr::get(segment.getContext(), sends)};
 }
 
 MemoryKind tgpt::planir::regionOf(VariableRole role) {

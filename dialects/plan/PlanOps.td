@@ -84,14 +84,15 @@ def Plan_ChannelOp : Plan_Op<"channel", [Symbol, HasParent<"::tgpt::planir::Prog
   let summary = "a one-way, in-order queue of messages between two stages";
   let description = [{
     Joins ranks of equal other coordinates. A sender waits while `depth` messages
-    are not yet received; they lie in the receiver's `plan.messages` buffers.
+    are not yet received; they lie in the receiver's `plan.messages` buffers. Between two
+    chunks of one stage it joins each rank to itself.
 
     ```mlir
     plan.channel @forward_0_to_1 from 0 to 1 depth 2 : !plan.buffer<2x64x64xf32>
     ```
 
     Constraints:
-    - C1: the stages differ and are in range.
+    - C1: the stages are in range.
     - C2: `depth` is at least 1.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$from, I64Attr:$to, I64Attr:$depth,
@@ -125,7 +126,7 @@ def Plan_StageOp : Plan_Op<"stage", [HasParent<"::tgpt::planir::ProgramOp">, Iso
 
     Constraints:
     - C1: the body holds regions, buffers, variables, messages, segments and one schedule at most.
-    - C2: a kind of region appears once; segment names are unique.
+    - C2: a kind of region appears once, activations once a chunk; segment names are unique.
     - C3: with an arena, every region and buffer has an offset; regions do not overlap, the last ends where the arena ends.
   }];
   let arguments = (ins I64Attr:$stage, OptionalAttr<I64Attr>:$arena_bytes);
@@ -133,8 +134,8 @@ def Plan_StageOp : Plan_Op<"stage", [HasParent<"::tgpt::planir::ProgramOp">, Iso
   let assemblyFormat = "custom<Count>($stage) (`arena` custom<Count>($arena_bytes)^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The region of this kind, or null.
-    RegionOp getRegionOf(MemoryKind kind);
+    /// The region of this kind (of activations, that of the chunk), or null.
+    RegionOp getRegionOf(MemoryKind kind, int64_t chunk = 0);
     /// The schedule, or null.
     ScheduleOp getSchedule();
   }];
@@ -143,22 +144,24 @@ def Plan_StageOp : Plan_Op<"stage", [HasParent<"::tgpt::planir::ProgramOp">, Iso
 def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
   let summary = "a part of the arena for one purpose";
   let description = [{
-    `slots` copies of `holds` bytes, one per micro-batch in flight for activations.
-    `live` is the greatest sum of bytes live at once in a slot: what `holds` could at
-    best be.
+    `slots` copies of `holds` bytes, one per micro-batch in flight for activations, of
+    which each chunk of a stage has a region of its own. `live` is the greatest sum of
+    bytes live at once in a slot: what `holds` could at best be.
 
     ```mlir
     plan.region activations slots 2 at 4096 holds 1024 live 1000
+    plan.region activations chunk 1 slots 2 at 6144 holds 1024 live 1000
     ```
 
     Constraints:
-    - C1: `slots` is at least 1, and 1 for all but activations.
+    - C1: `slots` is at least 1, and 1 for all but activations, which alone have a `chunk` above 0.
     - C2: offset, slot bytes and live bytes are all there or none; they are not negative, `live` is at most `holds`.
     - C3: offset and slot bytes are multiples of 64.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$kind, I64Attr:$slots, OptionalAttr<I64Attr>:$offset_bytes,
-                       OptionalAttr<I64Attr>:$slot_bytes, OptionalAttr<I64Attr>:$peak_live_bytes);
-  let assemblyFormat = [{`` $kind `slots` custom<Count>($slots) (`at` custom<Count>($offset_bytes)^ `holds` custom<Count>($slot_bytes)
+                       OptionalAttr<I64Attr>:$slot_bytes, OptionalAttr<I64Attr>:$peak_live_bytes,
+                       DefaultValuedAttr<I64Attr, "0">:$chunk);
+  let assemblyFormat = [{`` $kind (`chunk` custom<Count>($chunk)^)? `slots` custom<Count>($slots) (`at` custom<Count>($offset_bytes)^ `holds` custom<Count>($slot_bytes)
     `live` custom<Count>($peak_live_bytes))? attr-dict}];
   let hasVerifier = 1;
 }
@@ -178,18 +181,20 @@ def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::tgpt::planir::StageOp">,
     ```
 
     Constraints:
-    - C1: the stage has a region of this kind.
+    - C1: the stage has a region of this kind (of activations, of this chunk).
     - C2: the offset is a multiple of the element size, and the buffer ends within a slot of its region.
     - C3: a part ends within a buffer of its own region that is no part itself; offsets, where there are any, agree.
   }];
   let arguments = (ins StrAttr:$name, Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$region, OptionalAttr<I64Attr>:$offset_bytes,
-                       Optional<Plan_BufferType>:$whole, OptionalAttr<I64Attr>:$from_byte);
+                       Optional<Plan_BufferType>:$whole, OptionalAttr<I64Attr>:$from_byte,
+                       DefaultValuedAttr<I64Attr, "0">:$chunk);
   let results = (outs Plan_BufferType:$buffer);
   let builders = [
     OpBuilder<(ins "BufferType":$type, "::llvm::StringRef":$name, "MemoryKind":$region), [{
-      build($_builder, $_state, type, name, region, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::IntegerAttr());
+      build($_builder, $_state, type, name, region, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::IntegerAttr(),
+            /*chunk=*/uint64_t(0));
     }]>];
-  let assemblyFormat = [{$name `in` `` $region (`at` custom<Count>($offset_bytes)^)? (`part` `of` $whole^ `from` custom<Count>($from_byte))?
+  let assemblyFormat = [{$name `in` `` $region (`chunk` custom<Count>($chunk)^)? (`at` custom<Count>($offset_bytes)^)? (`part` `of` $whole^ `from` custom<Count>($from_byte))?
     attr-dict `:` type($buffer) (`of` type($whole)^)?}];
   let hasVerifier = 1;
 }
@@ -249,35 +254,51 @@ def Plan_MessagesOp : Plan_Op<"messages", [HasParent<"::tgpt::planir::StageOp">,
 def Plan_SegmentOp : Plan_Op<"segment", [HasParent<"::tgpt::planir::StageOp">, SingleBlock, NoTerminator, NoRegionArguments]> {
   let summary = "instructions that run in order";
   let description = [{
+    Forward, backward and weight_gradient segments run once for each micro-batch, in that
+    order, in one activation slot of their chunk.
+
     ```mlir
     plan.segment forward "forward" {
       plan.input "tokens" into %tokens : !plan.buffer<2x64xi32>
+    }
+    plan.segment forward "forward.1" chunk 1 {
     }
     ```
 
     Constraints:
     - C1: the body holds instructions only.
     - C2: events begin and end here: see `plan.wait`.
+    - C3: of the activations, instructions use those of the segment's chunk only; a begin or update has chunk 0.
   }];
-  let arguments = (ins Plan_EnumAttr<Plan_SegmentKind, "segment_kind">:$kind, StrAttr:$name);
+  let arguments = (ins Plan_EnumAttr<Plan_SegmentKind, "segment_kind">:$kind, StrAttr:$name,
+                       DefaultValuedAttr<I64Attr, "0">:$chunk);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`` $kind $name attr-dict-with-keyword $body";
+  let assemblyFormat = "`` $kind $name (`chunk` custom<Count>($chunk)^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 
 def Plan_ScheduleOp : Plan_Op<"schedule", [HasParent<"::tgpt::planir::StageOp">]> {
   let summary = "the order in which a step runs the segments";
   let description = [{
-    `"forward" 3 in 1` runs segment "forward" on micro-batch 3 in activation slot 1;
-    a name alone runs once a step.
+    `"forward" 3 in 1` runs segment "forward" on micro-batch 3 in activation slot 1 of
+    its chunk; a name alone runs once a step. Before it stands what the pipeline does
+    meanwhile, behind it the channels that the segment's instructions receive from and
+    send to, in their order.
 
     ```mlir
-    plan.schedule ["begin", "forward" 0 in 0, "backward" 0 in 0, "update"]
+    plan.schedule [
+      "begin",
+      steady "forward" 0 in 0,
+      steady "backward" 0 in 0,
+      "update"]
     ```
 
     Constraints:
     - C1: every name is a segment of the stage.
-    - C2: forward and backward segments have a micro-batch in range and a slot of the activations region; others have none.
+    - C2: forward, backward and weight_gradient segments have a micro-batch in range, a slot of their chunk's
+      activations region and a phase; others have none.
+    - C3: the phases come in the order warm_up, steady, cool_down.
+    - C4: the channels are those of the segment's receives and sends.
   }];
   let arguments = (ins TypedArrayAttrBase<Plan_RunAttr, "runs of segments">:$runs);
   let assemblyFormat = "custom<Runs>($runs) attr-dict";

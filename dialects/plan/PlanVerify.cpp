@@ -12,6 +12,7 @@
 #include "dialects/plan/Plan.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <set>
 
 using namespace mlir;
 using namespace tgpt::planir;
@@ -85,8 +86,6 @@ LogicalResult ChannelOp::verify() {
   for (int64_t stage : {getFrom(), getTo()})
     if (stage < 0 || stage >= stages) // C1
       return emitOpError() << "ends at stage " << stage << ", but the program has " << stages << " stages";
-  if (getFrom() == getTo()) // C1
-    return emitOpError() << "joins stage " << getFrom() << " to itself";
   if (static_cast<int64_t>(getDepth()) < 1) // C2
     return emitOpError() << "has depth " << static_cast<int64_t>(getDepth()) << ", expected at least 1";
   return success();
@@ -101,6 +100,10 @@ LogicalResult RegionOp::verify() {
   if (slots < 1 || (slots > 1 && getKind() != MemoryKind::Activations)) // C1
     return emitOpError() << "of kind '" << stringifyMemoryKind(getKind()) << "' has " << slots << " slots, expected "
                          << (getKind() == MemoryKind::Activations ? "at least 1" : "1");
+  int64_t chunk = getChunk();
+  if (chunk < 0 || (chunk > 0 && getKind() != MemoryKind::Activations)) // C1
+    return emitOpError() << "of kind '" << stringifyMemoryKind(getKind()) << "' has chunk " << chunk << ", expected "
+                         << (getKind() == MemoryKind::Activations ? "at least 0" : "none");
   if (getOffsetBytes().has_value() != getSlotBytes().has_value() ||
       getOffsetBytes().has_value() != getPeakLiveBytes().has_value()) // C2
     return emitOpError("has some of offset, slot bytes and live bytes, expected all or none");
@@ -122,7 +125,7 @@ static LogicalResult verifyPart(BufferOp part) {
   if (!part.getWhole())
     return success();
   auto whole = part.getWhole().getDefiningOp<BufferOp>();
-  if (!whole || whole.getWhole() || whole.getRegion() != part.getRegion())
+  if (!whole || whole.getWhole() || whole.getRegion() != part.getRegion() || whole.getChunk() != part.getChunk())
     return part.emitOpError() << "'" << part.getName() << "' is part of what is no whole buffer of its region";
   int64_t from = *part.getFromByte(), end = from + part.getBuffer().getType().getBytes();
   int64_t bytes = whole.getBuffer().getType().getBytes();
@@ -140,10 +143,11 @@ static LogicalResult verifyPart(BufferOp part) {
 LogicalResult BufferOp::verify() {
   if (failed(verifyPart(*this)))
     return failure();
-  RegionOp region = stageOf(*this).getRegionOf(getRegion());
+  RegionOp region = stageOf(*this).getRegionOf(getRegion(), getChunk());
   if (!region) // C1
     return emitOpError() << "'" << getName() << "' lies in a region of kind '" << stringifyMemoryKind(getRegion())
-                         << "', which the stage does not have";
+                         << "'" << (getChunk() == 0 ? "" : " of chunk " + std::to_string(getChunk()))
+                         << ", which the stage does not have";
   if (!getOffsetBytes())
     return success();
   int64_t offset = *getOffsetBytes(), bytes = getBuffer().getType().getBytes();
@@ -270,49 +274,44 @@ static LogicalResult verifyArena(StageOp stage, int64_t arenaBytes) {
 
 LogicalResult StageOp::verify() {
   llvm::StringSet<> segments;
-  llvm::SmallDenseSet<int> kinds;
+  std::set<std::pair<MemoryKind, int64_t>> regions;
   int schedules = 0;
   for (Operation &op : getBody().getOps()) {
     if (!isa<RegionOp, BufferOp, VariableOp, MessagesOp, SegmentOp, ScheduleOp>(op)) // C1
       return op.emitOpError("does not belong in a stage");
     if (isa<ScheduleOp>(op) && ++schedules > 1) // C1
       return op.emitOpError("is a second schedule of its stage");
-    if (auto region = dyn_cast<RegionOp>(op); region && !kinds.insert(static_cast<int>(region.getKind())).second) // C2
-      return op.emitOpError() << "is a second region of kind '" << stringifyMemoryKind(region.getKind()) << "'";
+    if (auto region = dyn_cast<RegionOp>(op);
+        region && !regions.emplace(region.getKind(), region.getChunk()).second) // C2
+      return op.emitOpError() << "is a second region of kind '" << stringifyMemoryKind(region.getKind()) << "'"
+                              << (region.getChunk() == 0 ? "" : " of chunk " + std::to_string(region.getChunk()));
     if (auto segment = dyn_cast<SegmentOp>(op); segment && !segments.insert(segment.getName()).second) // C2
       return op.emitOpError() << "is a second segment named '" << segment.getName() << "'";
   }
   return getArenaBytes() ? verifyArena(*this, *getArenaBytes()) : success(); // C3
 }
 
+// C3
+static LogicalResult verifyChunkOf(SegmentOp segment) {
+  int64_t chunk = segment.getChunk();
+  bool isOnce = segment.getKind() == SegmentKind::Begin || segment.getKind() == SegmentKind::Update;
+  if (chunk < 0 || (chunk > 0 && isOnce))
+    return segment.emitOpError() << "'" << segment.getName() << "' of kind '" << stringifySegmentKind(segment.getKind())
+                                 << "' has chunk " << chunk << ", expected " << (isOnce ? "none" : "at least 0");
+  for (Operation &op : segment.getBody().getOps())
+    for (Value operand : op.getOperands())
+      if (auto buffer = operand.getDefiningOp<BufferOp>();
+          buffer && buffer.getRegion() == MemoryKind::Activations && buffer.getChunk() != segment.getChunk())
+        return op.emitOpError() << "of chunk " << chunk << " uses '" << buffer.getName()
+                                << "', which lies in the activations of chunk " << buffer.getChunk();
+  return success();
+}
+
 LogicalResult SegmentOp::verify() {
   for (Operation &op : getBody().getOps())
     if (!isa<KernelOp, CollectiveOp, WaitOp, SendOp, RecvOp, InputOp, OutputOp>(op)) // C1
       return op.emitOpError("is not an instruction of the plan");
+  if (failed(verifyChunkOf(*this))) // C3
+    return failure();
   return verifyFlights(*this); // C2
-}
-
-LogicalResult ScheduleOp::verify() {
-  StageOp stage = stageOf(*this);
-  int64_t microBatches = (*this)->getParentOfType<ProgramOp>().getTraining().getMicroBatches();
-  RegionOp activations = stage.getRegionOf(MemoryKind::Activations);
-  int64_t slots = activations ? activations.getSlots() : 1;
-  llvm::StringMap<SegmentKind> kinds;
-  for (SegmentOp segment : stage.getBody().getOps<SegmentOp>())
-    kinds[segment.getName()] = segment.getKind();
-  for (auto run : getRuns().getAsRange<RunAttr>()) {
-    auto kind = kinds.find(run.getSegment().getValue());
-    if (kind == kinds.end()) // C1
-      return emitOpError() << "runs segment " << run.getSegment() << ", which the stage does not have";
-    bool isOnce = kind->second == SegmentKind::Begin || kind->second == SegmentKind::Update;
-    if (isOnce && (run.getMicroBatch() != -1 || run.getSlot() != 0)) // C2
-      return emitOpError() << "runs segment " << run.getSegment() << " for a micro-batch, but it runs once a step";
-    if (!isOnce && (run.getMicroBatch() < 0 || run.getMicroBatch() >= microBatches)) // C2
-      return emitOpError() << "runs segment " << run.getSegment() << " for micro-batch " << run.getMicroBatch()
-                           << ", but the step has " << microBatches;
-    if (run.getSlot() < 0 || run.getSlot() >= slots) // C2
-      return emitOpError() << "runs segment " << run.getSegment() << " in slot " << run.getSlot()
-                           << ", but the stage has " << slots;
-  }
-  return success();
 }

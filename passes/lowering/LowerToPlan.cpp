@@ -53,8 +53,8 @@ private:
   LogicalResult addStage(int64_t stage, GroupTable &groups);
   void addVariables(StageLowering &lowering, const StageFlow &flow, int64_t stage);
   void addMessages(StageLowering &lowering, int64_t stage);
-  void addSchedule(const StageFlow &flow, int64_t stage);
-  void addRegions(planir::StageOp stage, int64_t slots);
+  void addSchedule(planir::StageOp stage, dist::ScheduleOp schedule);
+  void addRegions(planir::StageOp stage, ArrayRef<int64_t> slots);
 
   ModuleOp module;
   ProgramParts &parts;
@@ -162,39 +162,60 @@ void ProgramLowering::addMessages(StageLowering &lowering, int64_t stage) {
   }
 }
 
+static planir::SegmentKind kindOf(dist::SegmentKind kind) {
+  switch (kind) {
+  case dist::SegmentKind::Begin: return planir::SegmentKind::Begin;
+  case dist::SegmentKind::Forward: return planir::SegmentKind::Forward;
+  case dist::SegmentKind::Backward: return planir::SegmentKind::Backward;
+  case dist::SegmentKind::WeightGradient: return planir::SegmentKind::WeightGradient;
+  case dist::SegmentKind::Update: return planir::SegmentKind::Update;
+  }
+  llvm_unreachable("a kind of the enum");
+}
+
 /// Begin first, the entries of the dist.schedule, update last.
-void ProgramLowering::addSchedule(const StageFlow &flow, int64_t stage) {
-  dist::ScheduleOp schedule = parts.schedules[stage];
+void ProgramLowering::addSchedule(planir::StageOp stage, dist::ScheduleOp schedule) {
+  llvm::StringMap<planir::SegmentChannels> channels;
+  for (auto segment : stage.getBody().getOps<planir::SegmentOp>())
+    channels[segment.getName()] = planir::SegmentChannels::of(segment);
   SmallVector<Attribute> runs;
-  auto hasSegment = [&](planir::SegmentKind kind) {
-    return llvm::any_of(flow.getSegments(), [&](const FlowSegment &segment) { return segment.kind == kind; });
+  auto add = [&](planir::SegmentKind kind, int64_t chunk, int64_t microBatch, int64_t slot,
+                 planir::SchedulePhase phase) {
+    std::string name = planir::segmentNameOf(kind, chunk);
+    if (auto found = channels.find(name); found != channels.end())
+      runs.push_back(planir::RunAttr::get(builder.getContext(), builder.getStringAttr(name), microBatch, slot, phase,
+                                          found->second.receives, found->second.sends));
   };
-  auto add = [&](planir::SegmentKind kind, int64_t microBatch, int64_t slot) {
-    if (hasSegment(kind))
-      runs.push_back(planir::RunAttr::get(builder.getContext(),
-                                          builder.getStringAttr(planir::stringifySegmentKind(kind)), microBatch, slot));
-  };
-  add(planir::SegmentKind::Begin, -1, 0);
-  for (ArrayAttr list : schedule.getLists())
+  add(planir::SegmentKind::Begin, 0, -1, 0, planir::SchedulePhase::None);
+  const std::pair<ArrayAttr, planir::SchedulePhase> lists[] = {
+      {schedule.getWarmUp(), planir::SchedulePhase::WarmUp},
+      {schedule.getSteady(), planir::SchedulePhase::Steady},
+      {schedule.getCoolDown(), planir::SchedulePhase::CoolDown}};
+  for (auto [list, phase] : lists)
     for (StringRef text : list.getAsValueRange<StringAttr>()) {
       dist::ScheduledSegment entry = *dist::ScheduledSegment::parse(text); // checked by dist.schedule
-      add(entry.kind == dist::SegmentKind::Forward ? planir::SegmentKind::Forward : planir::SegmentKind::Backward,
-          entry.microBatch, entry.slot);
+      add(kindOf(entry.kind), entry.chunk, entry.microBatch, entry.slot, phase);
     }
-  add(planir::SegmentKind::Update, -1, 0);
+  add(planir::SegmentKind::Update, 0, -1, 0, planir::SchedulePhase::None);
   planir::ScheduleOp::create(builder, schedule.getLoc(), builder.getArrayAttr(runs));
 }
 
-/// A region for each kind of buffer, and the slots of the activations.
-void ProgramLowering::addRegions(planir::StageOp stage, int64_t slots) {
+/// A region for each kind of buffer there is, and for each chunk the slots of its activations.
+void ProgramLowering::addRegions(planir::StageOp stage, ArrayRef<int64_t> slots) {
   OpBuilder first = OpBuilder::atBlockBegin(&stage.getBody().front());
+  auto add = [&](MemoryKind kind, int64_t count, int64_t chunk) {
+    planir::RegionOp::create(first, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk);
+  };
   for (MemoryKind kind : {MemoryKind::Parameters, MemoryKind::Gradients, MemoryKind::Optimizer, MemoryKind::Activations,
                           MemoryKind::Communication, MemoryKind::Scratch}) {
-    bool isUsed = llvm::any_of(stage.getBody().getOps<planir::BufferOp>(),
-                               [&](planir::BufferOp buffer) { return buffer.getRegion() == kind; });
-    if (isUsed || kind == MemoryKind::Activations)
-      planir::RegionOp::create(first, stage.getLoc(), kind, kind == MemoryKind::Activations ? slots : 1, IntegerAttr(),
-                               IntegerAttr(), IntegerAttr());
+    if (kind == MemoryKind::Activations) {
+      for (auto [chunk, count] : llvm::enumerate(slots))
+        if (count > 0) // else the chunk is empty
+          add(kind, count, chunk);
+    } else if (llvm::any_of(stage.getBody().getOps<planir::BufferOp>(),
+                            [&](planir::BufferOp buffer) { return buffer.getRegion() == kind; })) {
+      add(kind, 1, 0);
+    }
   }
 }
 
@@ -219,8 +240,8 @@ LogicalResult ProgramLowering::addStage(int64_t number, GroupTable &groups) {
     builder.setInsertionPoint(*segments.begin());
   addVariables(lowering, *flow, number);
   builder.setInsertionPointToEnd(&stage.getBody().front());
-  addSchedule(*flow, number);
-  addRegions(stage, parts.schedules[number].getSlots().front());
+  addSchedule(stage, parts.schedules[number]);
+  addRegions(stage, parts.schedules[number].getSlots());
   return success();
 }
 

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/lowering/ProgramParts.h"
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace tgpt;
@@ -93,14 +95,21 @@ static LogicalResult findFunctions(ModuleOp module, ProgramParts &parts) {
   return parts.microBatch ? success() : module.emitError("has no function of phase 'micro_batch'");
 }
 
+std::string ProgramParts::channelName(dist::SendRecvOp op, dist::SegmentKind kind) {
+  auto end = [](int64_t stage, int64_t chunk) {
+    return std::to_string(stage) + (chunk == 0 ? "" : "." + std::to_string(chunk));
+  };
+  return dist::stringifySegmentKind(kind).str() + "_" + end(op.getFrom(), op.getFromChunk()) + "_to_" +
+         end(op.getTo(), op.getToChunk());
+}
+
 static LogicalResult addMessage(dist::SendRecvOp op, llvm::StringMap<unsigned> &channels, ProgramParts &parts) {
   if (op.getOutput().use_empty())
     return success();
   auto sender = op.getInput().getDefiningOp<dist::SegmentOp>();
   if (!sender)
     return op.emitOpError("sends a value that no segment made");
-  std::string name =
-      (dist::stringifySegmentKind(sender.getKind()) + "_" + Twine(op.getFrom()) + "_to_" + Twine(op.getTo())).str();
+  std::string name = ProgramParts::channelName(op, sender.getKind());
   if (unsigned earlier = channels[name]++)
     name += "_" + std::to_string(earlier);
   parts.messages.push_back({op, sender, StringAttr::get(op.getContext(), name)});
@@ -124,11 +133,9 @@ static LogicalResult findFlow(ProgramParts &parts) {
   llvm::StringMap<unsigned> channels;
   for (func::FuncOp function : parts.functions) {
     for (Operation &op : function.getBody().front().without_terminator()) {
-      if (auto segment = dyn_cast<dist::SegmentOp>(op)) {
-        if (segment.getChunk() != 0 || segment.getKind() == dist::SegmentKind::WeightGradient)
-          return segment.emitOpError("cannot be lowered: a plan has forwards and backwards of one chunk a stage");
+      if (auto segment = dyn_cast<dist::SegmentOp>(op))
         parts.segments.push_back(segment);
-      } else if (auto message = dyn_cast<dist::SendRecvOp>(op)) {
+      else if (auto message = dyn_cast<dist::SendRecvOp>(op)) {
         if (failed(addMessage(message, channels, parts)))
           return failure();
       } else
@@ -154,6 +161,63 @@ static LogicalResult findSchedules(ModuleOp module, ProgramParts &parts) {
   return success();
 }
 
+/// Every segment of the micro-batch is scheduled, and weight_gradients only where there are
+/// such segments; a forward or backward that is not there has nothing to do.
+static LogicalResult checkSchedules(ProgramParts &parts) {
+  using Key = std::tuple<int64_t, int64_t, dist::SegmentKind>; // stage, chunk, kind
+  std::map<Key, dist::SegmentOp> segments;
+  for (dist::SegmentOp segment : parts.segments) {
+    if (segment.getKind() == dist::SegmentKind::Begin || segment.getKind() == dist::SegmentKind::Update)
+      continue;
+    segments[{segment.getStage(), segment.getChunk(), segment.getKind()}] = segment;
+  }
+  std::set<Key> scheduled;
+  for (dist::ScheduleOp schedule : parts.schedules) {
+    if (schedule.getMicroBatches() != parts.schedules.front().getMicroBatches())
+      return schedule.emitOpError() << "is of " << schedule.getMicroBatches()
+                                    << " micro-batches but that of stage 0 of "
+                                    << parts.schedules.front().getMicroBatches();
+    for (ArrayAttr list : schedule.getLists())
+      for (StringRef text : list.getAsValueRange<StringAttr>()) {
+        dist::ScheduledSegment entry = *dist::ScheduledSegment::parse(text); // checked by dist.schedule
+        Key key{schedule.getStage(), entry.chunk, entry.kind};
+        if (entry.kind == dist::SegmentKind::WeightGradient && !segments.count(key))
+          return schedule.emitOpError() << "entry \"" << text << "\" has no " << dist::stringifySegmentKind(entry.kind)
+                                        << " segment of " << dist::virtualStageText(schedule.getStage(), entry.chunk);
+        scheduled.insert(key);
+      }
+  }
+  for (auto &[key, segment] : segments)
+    if (!scheduled.count(key))
+      return segment.emitOpError() << "of kind '" << dist::stringifySegmentKind(std::get<2>(key)) << "' of "
+                                   << dist::virtualStageText(std::get<0>(key), std::get<1>(key))
+                                   << " has no entry in the stage's schedule";
+  return success();
+}
+
+/// Each chunk of a stage takes the host's values for itself: its slots are its own. So the
+/// arguments are there once a chunk.
+static void separateInputs(func::FuncOp function) {
+  Block &body = function.getBody().front();
+  std::map<int64_t, SmallVector<dist::SegmentOp>> ofChunk;
+  for (auto segment : body.getOps<dist::SegmentOp>())
+    if (segment.getChunk() > 0)
+      ofChunk[segment.getChunk()].push_back(segment);
+  unsigned count = function.getNumArguments();
+  for (auto &[chunk, segments] : ofChunk)
+    for (unsigned i = 0; i < count; ++i) {
+      BlockArgument argument = body.getArgument(i);
+      auto isHere = [&, &segments = segments](OpOperand &use) {
+        return llvm::is_contained(segments, use.getOwner()->getParentOfType<dist::SegmentOp>());
+      };
+      if (llvm::none_of(argument.getUses(), isHere))
+        continue;
+      unsigned added = function.getNumArguments();
+      (void)function.insertArgument(added, argument.getType(), function.getArgAttrDict(i), argument.getLoc());
+      argument.replaceUsesWithIf(body.getArgument(added), isHere);
+    }
+}
+
 FailureOr<ProgramParts> tgpt::findProgramParts(ModuleOp module) {
   ProgramParts parts;
   auto meshes = module.getOps<dist::MeshOp>();
@@ -162,7 +226,8 @@ FailureOr<ProgramParts> tgpt::findProgramParts(ModuleOp module) {
   parts.mesh = *meshes.begin();
   findVariables(module, parts);
   if (failed(findBuckets(module, parts)) || failed(findFunctions(module, parts)) || failed(findFlow(parts)) ||
-      failed(findSchedules(module, parts)))
+      failed(findSchedules(module, parts)) || failed(checkSchedules(parts)))
     return failure();
+  separateInputs(parts.microBatch);
   return parts;
 }

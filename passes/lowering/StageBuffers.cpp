@@ -60,7 +60,7 @@ StageBuffer &StageBuffers::addBuffer(Location location, StringRef name, planir::
   StageBuffer &buffer = buffers.emplace_back();
   buffer.whole = whole;
   buffer.op = whole ? planir::BufferOp::create(builder, location, type, unique, region, IntegerAttr(), whole->value(),
-                                               builder.getI64IntegerAttr(fromByte))
+                                               builder.getI64IntegerAttr(fromByte), /*chunk=*/0)
                     : planir::BufferOp::create(builder, location, type, unique, region);
   return buffer;
 }
@@ -73,21 +73,37 @@ void StageBuffers::bind(Value root, StageBuffer &buffer) {
   bufferOf[root] = &buffer;
 }
 
-LogicalResult StageBuffers::chooseRegions(const StageFlow &flow) {
+/// All segments that touch a saved buffer are of one chunk, and of one micro-batch.
+LogicalResult StageBuffers::chooseChunk(StageBuffer &buffer) {
+  std::optional<int64_t> chunk;
+  for (unsigned i : buffer.segments.set_bits()) {
+    const FlowSegment &segment = flow.getSegments()[i];
+    if (segment.kind == SegmentKind::Begin || segment.kind == SegmentKind::Update)
+      return buffer.op.emitOpError() << "'" << buffer.op.getName() << "' is used in the "
+                                     << planir::stringifySegmentKind(segment.kind)
+                                     << " segment and another one; only states outlive a micro-batch";
+    if (chunk && *chunk != segment.chunk)
+      return buffer.op.emitOpError() << "'" << buffer.op.getName() << "' is used in chunks " << *chunk << " and "
+                                     << segment.chunk << ", which have slots of their own";
+    chunk = segment.chunk;
+  }
+  buffer.op.setChunk(*chunk);
+  return success();
+}
+
+LogicalResult StageBuffers::chooseRegions() {
   for (StageBuffer &buffer : buffers) {
     if (buffer.variable || buffer.whole || buffer.op.getRegion() == MemoryKind::Communication)
       continue;
-    bool isSaved = llvm::popcount(buffer.segments) > 1;
-    for (auto [i, segment] : llvm::enumerate(flow.getSegments()))
-      if (isSaved && (buffer.segments >> i & 1) && segment.kind != SegmentKind::Forward &&
-          segment.kind != SegmentKind::Backward)
-        return buffer.op.emitOpError() << "'" << buffer.op.getName() << "' is used in the "
-                                       << planir::stringifySegmentKind(segment.kind)
-                                       << " segment and another one; only states outlive a micro-batch";
+    bool isSaved = buffer.segments.count() > 1;
     buffer.op.setRegion(isSaved ? MemoryKind::Activations : MemoryKind::Scratch);
+    if (isSaved && failed(chooseChunk(buffer)))
+      return failure();
   }
   for (StageBuffer &buffer : buffers)
-    if (buffer.whole)
+    if (buffer.whole) {
       buffer.op.setRegion(buffer.whole->op.getRegion());
+      buffer.op.setChunk(buffer.whole->op.getChunk());
+    }
   return success();
 }

@@ -7,7 +7,8 @@
 //
 // A buffer may hold several values one after the other (results computed in place);
 // a variable's buffer holds its present value. Buffers of values that only one
-// segment touches are scratch; those that forward and backward touch are activations.
+// segment touches are scratch; those that several segments of a chunk (forward, backward,
+// weight_gradient) touch are activations of the chunk.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_LOWERING_STAGEBUFFERS_H
@@ -26,7 +27,7 @@ struct StageBuffer {
   StageBuffer *whole = nullptr;               ///< that it is a part of
   const DeclaredVariable *gathered = nullptr; ///< whose pieces it holds, put together
   int64_t lastUse = -1;                       ///< of all values it has held so far, in itself or a part
-  uint32_t segments = 0;                      ///< bit i: some value it held is used in segment i
+  llvm::SmallBitVector segments;              ///< bit i: some value it held is used in segment i
   bool hasTwins = false;                      ///< bytes have two names: parts, or sides of a collective of one rank
 
   /// The variable that it is, or holds a copy of; null for values of the program.
@@ -56,9 +57,10 @@ public:
 
   /// Gives every buffer of values its region; fails where a value would have to
   /// outlive the micro-batch.
-  mlir::LogicalResult chooseRegions(const StageFlow &flow);
+  mlir::LogicalResult chooseRegions();
 
 private:
+  mlir::LogicalResult chooseChunk(StageBuffer &buffer);
   StageBuffer &addBuffer(mlir::Location location, llvm::StringRef name, planir::BufferType type,
                          planir::MemoryKind region, StageBuffer *whole, int64_t fromByte);
 

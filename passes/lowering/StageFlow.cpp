@@ -22,7 +22,7 @@ static planir::SegmentKind kindOf(dist::SegmentKind kind) {
   case dist::SegmentKind::Begin: return planir::SegmentKind::Begin;
   case dist::SegmentKind::Forward: return planir::SegmentKind::Forward;
   case dist::SegmentKind::Backward: return planir::SegmentKind::Backward;
-  case dist::SegmentKind::WeightGradient: // refused by findProgramParts
+  case dist::SegmentKind::WeightGradient: return planir::SegmentKind::WeightGradient;
   case dist::SegmentKind::Update: return planir::SegmentKind::Update;
   }
   llvm_unreachable("a kind of the enum");
@@ -33,14 +33,15 @@ FailureOr<StageFlow> StageFlow::of(const ProgramParts &parts, int64_t stage) {
   flow.parts = &parts;
   for (Message message : parts.messages)
     if (static_cast<int64_t>(message.op.getTo()) == stage)
-      flow.arrivals[message.op.getOutput()] = {message.channel, message.sender.getKind()};
+      flow.arrivals[message.op.getOutput()] = {message.channel, message.sender.getKind(),
+                                               static_cast<int64_t>(message.op.getToChunk())};
   for (dist::SegmentOp segment : parts.segments)
     if (static_cast<int64_t>(segment.getStage()) == stage)
       if (failed(flow.addSegment(parts, segment, stage)))
         return failure();
   for (const auto &[value, arrival] : flow.arrivals)
     return value.getDefiningOp()->emitOpError()
-           << "is a message for stage " << stage << ", which has no segment of kind '"
+           << "is a message for " << dist::virtualStageText(stage, arrival.chunk) << ", which has no segment of kind '"
            << dist::stringifySegmentKind(arrival.kind) << "'";
   return flow;
 }
@@ -71,9 +72,14 @@ void StageFlow::append(FlowItem item, FlowSegment &segment) {
   segment.items.push_back(std::move(item));
 }
 
+void StageFlow::noteSegment(ValueFacts &found) {
+  found.segments.resize(std::max<unsigned>(found.segments.size(), segments.size()));
+  found.segments.set(segments.size() - 1);
+}
+
 void StageFlow::receive(Value value, FlowSegment &segment) {
   auto arrival = arrivals.find(value);
-  facts[value].segments |= 1u << (segments.size() - 1);
+  noteSegment(facts[value]);
   append({FlowItem::Kind::Receive, value.getLoc(), nullptr, value, arrival->second.channel}, segment);
   arrivals.erase(arrival);
 }
@@ -97,7 +103,7 @@ LogicalResult StageFlow::addUse(Value value, Operation *user, FlowSegment &segme
   ValueFacts &found = facts[root];
   found.lastUse = nextPosition;
   found.onlyUser = ++found.uses == 1 ? user : nullptr;
-  found.segments |= 1u << (segments.size() - 1);
+  noteSegment(found);
   return success();
 }
 
@@ -162,18 +168,25 @@ LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stag
     return failure();
   positions[&op] = nextPosition;
   for (Value result : op.getResults())
-    facts[result].segments |= 1u << (segments.size() - 1);
+    noteSegment(facts[result]);
   append({FlowItem::Kind::Compute, op.getLoc(), &op, Value(), StringAttr()}, segment);
   return success();
 }
 
 LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp op, int64_t stage) {
   planir::SegmentKind kind = kindOf(op.getKind());
+  int64_t chunk = op.getChunk();
   for (const FlowSegment &earlier : segments)
-    if (earlier.kind == kind)
-      return op.emitOpError() << "is a second segment of kind '" << dist::stringifySegmentKind(op.getKind())
-                              << "' of stage " << stage;
-  FlowSegment &segment = segments.emplace_back(FlowSegment{kind, op, {}, nextPosition});
+    if (earlier.kind == kind && earlier.chunk == chunk)
+      return op.emitOpError() << "is a second segment of kind '" << dist::stringifySegmentKind(op.getKind()) << "' of "
+                              << dist::virtualStageText(stage, chunk);
+  bool isOnce = kind == planir::SegmentKind::Begin || kind == planir::SegmentKind::Update;
+  for (const FlowSegment &earlier : segments) // the schedule runs them in the order of their kinds
+    if (!isOnce && earlier.chunk == chunk && earlier.kind != planir::SegmentKind::Begin && earlier.kind > kind)
+      return op.emitOpError() << "of kind '" << dist::stringifySegmentKind(op.getKind()) << "' of "
+                              << dist::virtualStageText(stage, chunk) << " comes behind its "
+                              << planir::stringifySegmentKind(earlier.kind) << ", which runs later";
+  FlowSegment &segment = segments.emplace_back(FlowSegment{kind, chunk, op, {}, nextPosition});
 
   SmallVector<Value> leaving; // roots in the order of their messages and reports
   auto leave = [&](Value value, FlowItem item) {
@@ -204,7 +217,7 @@ LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp o
   }
   SmallVector<Value> late;
   for (const auto &[value, arrival] : arrivals)
-    if (arrival.kind == op.getKind())
+    if (arrival.kind == op.getKind() && arrival.chunk == chunk)
       late.push_back(value);
   for (Value value : late)
     receive(value, segment);

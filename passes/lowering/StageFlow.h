@@ -15,6 +15,7 @@
 
 #include "passes/lowering/ProgramParts.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include <vector>
 
 namespace tgpt {
@@ -31,6 +32,7 @@ struct FlowItem {
 
 struct FlowSegment {
   planir::SegmentKind kind;
+  int64_t chunk;
   dist::SegmentOp op;
   std::vector<FlowItem> items;
   int64_t firstPosition = 0;
@@ -47,7 +49,7 @@ struct VariableEvent {
 struct ValueFacts {
   int64_t lastUse = -1;
   unsigned uses = 0;
-  uint32_t segments = 0; ///< bit i: defined or used in segment i
+  llvm::SmallBitVector segments; ///< bit i: defined or used in segment i
   mlir::Operation *onlyUser = nullptr;
 };
 
@@ -77,6 +79,8 @@ private:
   void addAfter(mlir::Value root, FlowSegment &segment);
   void endFlight(dist::WaitOp wait);
   void receive(mlir::Value value, FlowSegment &segment);
+  /// Notes that the segment at hand makes or uses the value.
+  void noteSegment(ValueFacts &found);
   void append(FlowItem item, FlowSegment &segment);
 
   const ProgramParts *parts = nullptr;
@@ -86,10 +90,11 @@ private:
   llvm::StringMap<llvm::SmallVector<VariableEvent>> events;
   llvm::DenseSet<mlir::Operation *> alone; ///< see hasOperandToItself
   /// Messages to this stage that no item has received yet, with their channel and the
-  /// kind of segment they arrive in.
+  /// kind and chunk of the segment they arrive in.
   struct Arrival {
     mlir::StringAttr channel;
     dist::SegmentKind kind;
+    int64_t chunk;
   };
   llvm::MapVector<mlir::Value, Arrival> arrivals;
   /// What leaves the segment at hand, by root.

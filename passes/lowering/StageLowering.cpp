@@ -111,11 +111,10 @@ LogicalResult StageLowering::run() {
     segmentKind = segment.kind;
     position = segment.firstPosition;
     events = 0;
-    scope = planir::stringifySegmentKind(segment.kind).str();
+    scope = planir::segmentNameOf(segment.kind, segment.chunk);
     OpBuilder detached(stage.getContext());
     dist::SegmentOp source = segment.op;
-    made.push_back(
-        planir::SegmentOp::create(detached, source.getLoc(), segment.kind, planir::stringifySegmentKind(segment.kind)));
+    made.push_back(planir::SegmentOp::create(detached, source.getLoc(), segment.kind, scope, segment.chunk));
     builder.setInsertionPointToEnd(&made.back().getBody().emplaceBlock());
     for (const FlowItem &item : segment.items) {
       if (failed(lower(item))) {
@@ -128,7 +127,7 @@ LogicalResult StageLowering::run() {
   }
   for (planir::SegmentOp finished : made)
     stage.getBody().front().push_back(finished);
-  return buffers.chooseRegions(flow);
+  return buffers.chooseRegions();
 }
 
 LogicalResult StageLowering::lower(const FlowItem &item) {
@@ -329,7 +328,7 @@ CostAttr StageLowering::costWithAccumulation(Operation *op, int64_t accumulated)
 /// Local operations times the shards they were cut into within a dp rank's micro-batch:
 /// replicas count once, and what is recomputed or done on padding is no work of the model's.
 void StageLowering::countModelFlops(KernelOpInterface op) {
-  if (segmentKind != planir::SegmentKind::Forward && segmentKind != planir::SegmentKind::Backward)
+  if (segmentKind == planir::SegmentKind::Begin || segmentKind == planir::SegmentKind::Update)
     return;
   if (!llvm::is_contained(modelKernels, op.getKernelName()) || op->hasAttr(recomputedAttributeName))
     return;

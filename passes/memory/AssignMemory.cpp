@@ -63,15 +63,15 @@ public:
 
 private:
   void orderInstructions();
-  std::vector<BufferSet> setsOf(MemoryKind kind);
+  std::vector<BufferSet> setsOf(MemoryKind kind, int64_t chunk);
   void addByUses(planir::BufferOp buffer, std::vector<BufferSet> &bySegment);
-  RegionSize place(MemoryKind kind);
+  RegionSize place(planir::RegionOp region);
   LogicalResult checkTotal();
 
   planir::StageOp stage;
   int64_t alignment;
-  /// Position and segment of every instruction: forward and backward are neighbours,
-  /// so that a saved activation lives from one into the other.
+  /// Position and segment of every instruction: forward, backward and weight_gradient of a
+  /// chunk are neighbours, so that a saved activation lives from one into the next.
   struct Place {
     int64_t position;
     unsigned segment;
@@ -82,16 +82,29 @@ private:
 
 } // namespace
 
+/// What runs after what in a micro-batch of a chunk.
+static int rankOf(SegmentKind kind) {
+  switch (kind) {
+  case SegmentKind::Begin: return 0;
+  case SegmentKind::Forward: return 1;
+  case SegmentKind::Backward: return 2;
+  case SegmentKind::WeightGradient: return 3;
+  case SegmentKind::Update: return 4;
+  }
+  llvm_unreachable("a kind of the enum");
+}
+
 void StageMemory::orderInstructions() {
+  SmallVector<planir::SegmentOp> segments(stage.getBody().getOps<planir::SegmentOp>());
+  llvm::stable_sort(segments, [](planir::SegmentOp a, planir::SegmentOp b) {
+    return std::pair(a.getChunk(), rankOf(a.getKind())) < std::pair(b.getChunk(), rankOf(b.getKind()));
+  });
   int64_t position = 0;
-  for (SegmentKind kind : {SegmentKind::Begin, SegmentKind::Forward, SegmentKind::Backward, SegmentKind::Update})
-    for (auto segment : stage.getBody().getOps<planir::SegmentOp>()) {
-      if (segment.getKind() != kind)
-        continue;
-      for (Operation &op : segment.getBody().getOps())
-        places[&op] = {position++, segmentCount};
-      ++segmentCount;
-    }
+  for (planir::SegmentOp segment : segments) {
+    for (Operation &op : segment.getBody().getOps())
+      places[&op] = {position++, segmentCount};
+    ++segmentCount;
+  }
 }
 
 /// Adds a buffer with the lifetime its instructions give it. Scratch belongs to its
@@ -114,10 +127,10 @@ void StageMemory::addByUses(planir::BufferOp buffer, std::vector<BufferSet> &byS
   bySegment[bySegment.size() == 1 ? 0 : segment].add(buffer, first, last);
 }
 
-std::vector<BufferSet> StageMemory::setsOf(MemoryKind kind) {
+std::vector<BufferSet> StageMemory::setsOf(MemoryKind kind, int64_t chunk) {
   std::vector<BufferSet> sets(kind == MemoryKind::Scratch ? std::max(segmentCount, 1u) : 1);
   for (auto buffer : stage.getBody().getOps<planir::BufferOp>()) {
-    if (buffer.getRegion() != kind || buffer.getWhole())
+    if (buffer.getRegion() != kind || static_cast<int64_t>(buffer.getChunk()) != chunk || buffer.getWhole())
       continue;
     if (kind == MemoryKind::Scratch || kind == MemoryKind::Activations)
       addByUses(buffer, sets);
@@ -127,11 +140,11 @@ std::vector<BufferSet> StageMemory::setsOf(MemoryKind kind) {
   return sets;
 }
 
-RegionSize StageMemory::place(MemoryKind kind) {
+RegionSize StageMemory::place(planir::RegionOp region) {
   RegionSize size;
   Builder builder(stage.getContext());
   int64_t tight = 0;
-  for (BufferSet &set : setsOf(kind)) {
+  for (BufferSet &set : setsOf(region.getKind(), region.getChunk())) {
     Packing packing = packBuffers(set.lifetimes, alignment);
     for (auto [buffer, offset] : llvm::zip(set.buffers, packing.offsets))
       buffer.setOffsetBytesAttr(builder.getI64IntegerAttr(offset));
@@ -142,7 +155,7 @@ RegionSize StageMemory::place(MemoryKind kind) {
   }
   for (auto part : stage.getBody().getOps<planir::BufferOp>())
     if (auto whole = part.getWhole() ? part.getWhole().getDefiningOp<planir::BufferOp>() : planir::BufferOp();
-        whole && part.getRegion() == kind)
+        whole && part.getRegion() == region.getKind() && part.getChunk() == region.getChunk())
       part.setOffsetBytesAttr(builder.getI64IntegerAttr(*whole.getOffsetBytes() + *part.getFromByte()));
   size.slotBytes = roundUp(size.slotBytes, std::max(alignment, planir::regionGrainBytes));
   size.isTight = size.slotBytes <= roundUp(tight, std::max(alignment, planir::regionGrainBytes));
@@ -172,7 +185,7 @@ LogicalResult StageMemory::run() {
   Builder builder(stage.getContext());
   int64_t offset = 0;
   for (auto region : stage.getBody().getOps<planir::RegionOp>()) {
-    RegionSize size = place(region.getKind());
+    RegionSize size = place(region);
     region.setOffsetBytesAttr(builder.getI64IntegerAttr(offset));
     region.setSlotBytesAttr(builder.getI64IntegerAttr(size.slotBytes));
     region.setPeakLiveBytesAttr(builder.getI64IntegerAttr(size.peakLiveBytes));

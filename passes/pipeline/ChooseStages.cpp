@@ -30,7 +30,7 @@ namespace tgpt {
 using namespace mlir;
 using namespace tgpt;
 
-/// As even a cut as there is. Needs stageCount >= 1.
+/// As even a cut as there is, into `stageCount` virtual stages. Needs stageCount >= 1.
 static SmallVector<int64_t> cutEvenly(int64_t stageCount, int64_t layerCount) {
   SmallVector<int64_t> stages(stageCount, layerCount / stageCount);
   int64_t left = layerCount % stageCount;
@@ -54,10 +54,17 @@ struct ChooseStages : tgpt::impl::ChooseStagesBase<ChooseStages> {
     FailureOr<int64_t> stageCount = countStages(module);
     if (failed(stageCount))
       return signalPassFailure();
+    if (chunks < 1 || *stageCount > mostVirtualStages || chunks > mostVirtualStages / *stageCount) {
+      module.emitError() << "mesh axis 'pp' is " << *stageCount << " with " << chunks.getValue()
+                         << " chunks a stage; legal are 1 chunk or more, and at most " << mostVirtualStages
+                         << " virtual stages";
+      return signalPassFailure();
+    }
     int64_t layerCount = countLayers(microBatch);
     if (stages.empty() && module->hasAttr(stagesAttributeName)) {
       ++decisionsKept;
-      if (failed(readStages(module, *stageCount, layerCount)))
+      FailureOr<StageLayers> kept = readStages(module, *stageCount, layerCount);
+      if (failed(kept) || failed(checkChunks(kept->layersOf, *stageCount)))
         signalPassFailure();
       return;
     }
@@ -66,14 +73,21 @@ struct ChooseStages : tgpt::impl::ChooseStagesBase<ChooseStages> {
   }
 
 private:
+  /// A cut that is given fits the number of chunks where that is given too.
+  LogicalResult checkChunks(ArrayRef<int64_t> cut, int64_t stageCount) {
+    int64_t given = cut.size();
+    if (chunks == 1 || given == stageCount * chunks)
+      return success();
+    return getOperation().emitError() << "layers are given for " << given << " virtual stages but " << chunks.getValue()
+                                      << " chunks of " << stageCount << " stages are " << stageCount * chunks;
+  }
+
   LogicalResult write(ModuleOp module, int64_t stageCount, int64_t layerCount) {
     auto emitError = [&] { return module.emitError(); };
-    if (failed(checkStageCount(stageCount, layerCount, emitError)))
-      return failure();
     SmallVector<int64_t> chosen(stages.begin(), stages.end());
     if (chosen.empty())
-      chosen = cutEvenly(stageCount, layerCount);
-    if (failed(checkStages(chosen, stageCount, layerCount, emitError)))
+      chosen = cutEvenly(stageCount * chunks, layerCount);
+    if (failed(checkStages(chosen, stageCount, layerCount, emitError)) || failed(checkChunks(chosen, stageCount)))
       return failure();
     module->setAttr(stagesAttributeName, DenseI64ArrayAttr::get(&getContext(), chosen));
     ++decisionsMade;

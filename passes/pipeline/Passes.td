@@ -15,8 +15,9 @@ def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
     Writes `dist.stages` on the module, which `dist-split-stages` carries out. Each of
     the `pp` stages gets layers / pp; layers left over go one each to the inner stages,
     first to last, then to the first. The last stage gets none of them: it has the head
-    and the loss. A decision that the module already has is checked and kept, unless the
-    option gives another.
+    and the loss. With `chunks` above 1 that many virtual stages a stage are cut likewise,
+    in the order chunk by chunk. A decision that the module already has is checked and
+    kept, unless the option gives another.
 
     **Input**: a mesh; `tgpt.layer` on the ops of the micro-batch.
     ```mlir
@@ -30,13 +31,18 @@ def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
     module attributes {dist.stages = array<i64: 3, 4, 3>} {...}
     ```
 
-    Fails when: there is no mesh or micro-batch; `pp` exceeds the number of layers; the
-    given layers are not one positive number a stage, or do not sum to the model's layers.
+    More virtual stages than layers are legal: some are then empty.
+
+    Fails when: there is no mesh or micro-batch; the given layers are not one number a
+    virtual stage, or do not sum to the model's layers; `chunks` is out of range or not
+    that of the given layers.
   }];
   let dependentDialects = ["::tgpt::dist::DistDialect"];
   let options = [
     ListOption<"stages", "stages", "int64_t",
-               "layers of each stage, first stage first; by default as even as can be">,
+               "layers of each virtual stage, in their order; by default as even as can be">,
+    Option<"chunks", "chunks", "int64_t", "1",
+           "model chunks of each stage; more than 1, interleaving, shortens the time in which the pipeline fills">,
   ];
   let statistics = [
     Statistic<"decisionsMade", "decisions-made", "cuts written on the module">,
@@ -47,12 +53,14 @@ def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
 def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   let summary = "cut the training step into segments, one per pipeline stage and kind";
   let description = [{
-    An op of the micro-batch goes to the stage of its layer. Reads of parameters and
-    fills are repeated in each segment that uses them. A value that another stage uses is
-    sent straight to it; what a stage received in its forward stays for its backward.
+    An op of the micro-batch goes to the virtual stage (stage and chunk) of its layer.
+    Reads of parameters and fills are repeated in each segment that uses them. A value that
+    another virtual stage uses is sent straight to it, even to another chunk of the same
+    stage; what one received in its forward stays for its backward. A virtual stage without
+    work has no segment.
     An op without layer stays with its operands. When the gradients of a weight used on
-    several stages are summed before they are added to its state, each stage adds its own
-    to its own copy instead.
+    several virtual stages are summed before they are added to its state, each adds its own
+    to its stage's copy instead.
 
     Parameters and states live on the stages whose micro-batch uses them. In `@begin`
     and `@update` an op runs where the states live that it changes. A scalar that another
@@ -92,8 +100,8 @@ def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     ```
     No `tgpt.layer` and no `tgpt.begin_backward` remain.
 
-    Remarks name the values sent, kept and repeated, and for each stage its layers and the
-    bytes that a micro-batch keeps there from forward to backward.
+    Remarks name the values sent, kept and repeated, and for each virtual stage its layers
+    and the bytes that a micro-batch keeps there from forward to backward.
 
     Fails when: there is no mesh, micro-batch or legal `dist.stages`; an op has a region; a
     layer number is out of range; a value flows against the pipeline; an op's stage cannot be known; the

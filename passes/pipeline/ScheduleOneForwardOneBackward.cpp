@@ -46,7 +46,7 @@ struct ScheduleOneForwardOneBackward : tgpt::impl::ScheduleOneForwardOneBackward
     }
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     for (int64_t stage = 0; stage < *stageCount; ++stage)
-      addSchedule(builder, stage, *stageCount);
+      addSchedule(builder, stage);
   }
 
 private:
@@ -69,37 +69,48 @@ private:
     return stageCount;
   }
 
-  // One forward and one backward a stage: what the entries of a schedule mean.
+  // One forward and one backward a stage, or none: what the entries of a schedule mean.
   LogicalResult checkSegments(func::FuncOp microBatch, int64_t stageCount) {
-    int64_t forwards = 0, backwards = 0;
-    for (auto segment : microBatch.getOps<dist::SegmentOp>())
-      if (segment.getChunk() != 0 || segment.getKind() == dist::SegmentKind::WeightGradient)
+    std::vector<int64_t> forwards(stageCount), backwards(stageCount);
+    for (auto segment : microBatch.getOps<dist::SegmentOp>()) {
+      bool isForward = segment.getKind() == dist::SegmentKind::Forward;
+      if (segment.getChunk() != 0 || (!isForward && segment.getKind() != dist::SegmentKind::Backward))
         return segment.emitOpError() << "of kind '" << dist::stringifySegmentKind(segment.getKind()) << "' and chunk "
                                      << segment.getChunk()
                                      << " has no place in one-forward-one-backward, which knows forwards and "
                                         "backwards of one chunk a stage";
-    for (auto segment : microBatch.getOps<dist::SegmentOp>()) {
-      forwards += segment.getKind() == dist::SegmentKind::Forward;
-      backwards += segment.getKind() == dist::SegmentKind::Backward;
+      ++(isForward ? forwards : backwards)[segment.getStage()];
     }
-    if (forwards == stageCount && backwards == stageCount)
-      return success();
-    return microBatch.emitError() << "micro-batch has " << forwards << " forward and " << backwards
-                                  << " backward segments but mesh axis 'pp' is " << stageCount;
+    for (int64_t stage = 0; stage < stageCount; ++stage) {
+      if (forwards[stage] > 1 || forwards[stage] != backwards[stage])
+        return microBatch.emitError() << "micro-batch has " << forwards[stage] << " forward and " << backwards[stage]
+                                      << " backward segments of stage " << stage
+                                      << "; legal is one of each, or none where the stage is empty";
+      if (forwards[stage] == 1)
+        busy.push_back(stage);
+    }
+    return success();
   }
 
-  void addSchedule(OpBuilder &builder, int64_t stage, int64_t stageCount) {
+  // Empty stages do not count: the pipeline is as deep as there are busy ones.
+  void addSchedule(OpBuilder &builder, int64_t stage) {
+    int64_t index = llvm::find(busy, stage) - busy.begin(), stageCount = busy.size(), slots = 0;
     SmallVector<Attribute> all;
-    for (const ScheduleEntry &entry : scheduleOneForwardOneBackward(stage, stageCount, microBatches))
-      all.push_back(builder.getStringAttr(entry.toString()));
+    if (index < stageCount) {
+      slots = slotsInFlight(index, stageCount, microBatches);
+      for (const ScheduleEntry &entry : scheduleOneForwardOneBackward(index, stageCount, microBatches))
+        all.push_back(builder.getStringAttr(entry.toString()));
+    }
     ArrayRef<Attribute> entries(all);
-    int64_t slots = slotsInFlight(stage, stageCount, microBatches);
-    size_t fill = std::min<int64_t>(microBatches, stageCount - stage - 1); // as many as are left at the end
+    size_t fill =
+        slots == 0 ? 0 : std::min<int64_t>(microBatches, stageCount - index - 1); // as many as are left at the end
     dist::ScheduleOp::create(builder, getOperation().getLoc(), stage, microBatches, ArrayRef<int64_t>(slots),
                              builder.getArrayAttr(entries.take_front(fill)),
                              builder.getArrayAttr(entries.drop_front(fill).drop_back(fill)),
                              builder.getArrayAttr(entries.take_back(fill)));
     entriesWritten += entries.size();
   }
+
+  SmallVector<int64_t> busy; ///< stages that have segments
 };
 } // namespace

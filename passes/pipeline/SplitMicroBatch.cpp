@@ -61,7 +61,7 @@ FailureOr<MicroBatchSplit::Place> MicroBatchSplit::placeByLayer(Operation *op, i
     op->emitError() << "'" << layerAttributeName << "' is " << layer << "; legal is -1 to " << layers.layerCount();
     return failure();
   }
-  return Place{/*floating=*/false, backward, layers.stageOf(layer)};
+  return Place{/*floating=*/false, backward, layers.virtualStageOf(layer)};
 }
 
 // An op without layer stays with what it is computed from: in the forward with the
@@ -102,7 +102,7 @@ void MicroBatchSplit::splitSums() {
 void MicroBatchSplit::splitSum(AccumulateOp accumulate) {
   SmallVector<Operation *> sums;
   SmallVector<Value> addends = addendsOf(accumulate.getValue(), sums);
-  StageSet stages(stageCount);
+  StageSet stages(virtualCount);
   for (Value addend : addends)
     if (const Place *place = placeOf(addend))
       stages.set(place->stage);
@@ -151,8 +151,8 @@ LogicalResult MicroBatchSplit::checkSymbols() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult MicroBatchSplit::route() {
-  segments.resize(2 * stageCount);
-  savedBytesOfStage.assign(stageCount, 0);
+  segments.resize(2 * virtualCount);
+  savedBytesOfStage.assign(virtualCount, 0);
   // Users come after what they use, so this order knows all segments of a floating op.
   for (Operation &op : llvm::reverse(function.getBody().front().without_terminator())) {
     if (isa<BeginBackwardOp>(op))
@@ -168,12 +168,12 @@ LogicalResult MicroBatchSplit::route() {
 StageSet MicroBatchSplit::segmentsOf(Operation *op) const {
   Place place = places.lookup(op);
   if (!place.floating) {
-    StageSet one(2 * stageCount);
-    one.set(place.backward * stageCount + place.stage);
+    StageSet one(2 * virtualCount);
+    one.set(place.backward * virtualCount + place.stage);
     return one;
   }
   auto found = segmentsOfFloating.find(op);
-  return found == segmentsOfFloating.end() ? StageSet(2 * stageCount) : found->second;
+  return found == segmentsOfFloating.end() ? StageSet(2 * virtualCount) : found->second;
 }
 
 LogicalResult MicroBatchSplit::routeUse(Operation *user, Value value) {
@@ -183,13 +183,13 @@ LogicalResult MicroBatchSplit::routeUse(Operation *user, Value value) {
   StageSet users = segmentsOf(user);
   Place made = places.lookup(maker);
   if (made.floating) {
-    segmentsOfFloating.try_emplace(maker, 2 * stageCount).first->second |= users;
+    segmentsOfFloating.try_emplace(maker, 2 * virtualCount).first->second |= users;
     return success();
   }
-  Travel &travel = travels.try_emplace(value, stageCount).first->second;
+  Travel &travel = travels.try_emplace(value, virtualCount).first->second;
   for (unsigned segment : users.set_bits()) {
-    bool backward = segment >= stageCount;
-    int64_t stage = segment % stageCount;
+    bool backward = segment >= virtualCount;
+    int64_t stage = segment % virtualCount;
     if (!made.backward && backward)
       travel.usedBackward.set(stage);
     if (stage == made.stage)
@@ -202,10 +202,14 @@ LogicalResult MicroBatchSplit::routeUse(Operation *user, Value value) {
   return success();
 }
 
+std::string MicroBatchSplit::textOf(int64_t stage) const {
+  return dist::virtualStageText(layers.stageOf(stage), layers.chunkOf(stage));
+}
+
 LogicalResult MicroBatchSplit::reportAgainstFlow(Operation *user, int64_t stage, Operation *maker, const Place &made) {
   InFlightDiagnostic error = user->emitError()
-                             << "in the " << (made.backward ? "backward" : "forward") << ", stage " << stage
-                             << " uses a value of stage " << made.stage << ", against the direction of the pipeline";
+                             << "in the " << (made.backward ? "backward" : "forward") << ", " << textOf(stage)
+                             << " uses a value of " << textOf(made.stage) << ", against the direction of the pipeline";
   error.attachNote(maker->getLoc()) << "computed here";
   return error;
 }
@@ -265,11 +269,13 @@ LogicalResult MicroBatchSplit::build() {
   for (Operation &op : body.without_terminator())
     old.push_back(&op);
   OpBuilder builder(body.getTerminator());
-  std::vector<IRMapping> atStage(stageCount);
-  for (int64_t stage = 0; stage < stageCount; ++stage)
-    buildSegment(builder, /*backward=*/false, stage, atStage);
-  for (int64_t stage = stageCount - 1; stage >= 0; --stage)
-    buildSegment(builder, /*backward=*/true, stage, atStage);
+  std::vector<IRMapping> atStage(virtualCount);
+  for (int64_t stage = 0; stage < virtualCount; ++stage)
+    if (!isEmpty(stage))
+      buildSegment(builder, /*backward=*/false, stage, atStage);
+  for (int64_t stage = virtualCount - 1; stage >= 0; --stage)
+    if (!isEmpty(stage))
+      buildSegment(builder, /*backward=*/true, stage, atStage);
   for (Operation *op : llvm::reverse(old))
     op->erase();
   if (failed(checkLayersWhole()))
@@ -282,7 +288,8 @@ void MicroBatchSplit::buildSegment(OpBuilder &builder, bool backward, int64_t st
   const Segment &segment = segmentOf(backward, stage);
   auto kind = backward ? dist::SegmentKind::Backward : dist::SegmentKind::Forward;
   auto types = llvm::to_vector(ValueRange(segment.yields).getTypes());
-  auto op = dist::SegmentOp::create(builder, function.getLoc(), types, kind, stage);
+  auto op =
+      dist::SegmentOp::create(builder, function.getLoc(), types, kind, layers.stageOf(stage), layers.chunkOf(stage));
   OpBuilder inside = OpBuilder::atBlockBegin(&op.getBody().emplaceBlock());
   IRMapping here = atStage[stage];
   for (Operation *old : segment.ops)
@@ -297,8 +304,9 @@ void MicroBatchSplit::buildSegment(OpBuilder &builder, bool backward, int64_t st
   for (Value value : segment.yields)
     atStage[stage].map(value, made.lookup(value));
   for (auto [to, value] : segment.sends) {
-    auto sent = dist::SendRecvOp::create(builder, value.getLoc(), value.getType(), made.lookup(value), stage, to,
-                                         /*from_chunk=*/0, /*to_chunk=*/0, /*depth=*/IntegerAttr());
+    auto sent = dist::SendRecvOp::create(builder, value.getLoc(), value.getType(), made.lookup(value),
+                                         layers.stageOf(stage), layers.stageOf(to), layers.chunkOf(stage),
+                                         layers.chunkOf(to), /*depth=*/IntegerAttr());
     atStage[to].map(value, sent.getOutput());
   }
 }
@@ -313,10 +321,10 @@ LogicalResult MicroBatchSplit::checkLayersWhole() {
       if (!layer || floats(&op))
         continue;
       ++found[layer.getInt()];
-      int64_t stage = segment.getStage();
+      int64_t stage = segment.getChunk() * layers.stageCount + segment.getStage();
       if (auto [first, added] = stageOfLayer.try_emplace(layer.getInt(), stage); !added && first->second != stage)
-        return op.emitError() << "layer " << layer.getInt() << " is on stage " << first->second << " and on stage "
-                              << stage;
+        return op.emitError() << "layer " << layer.getInt() << " is on " << textOf(first->second) << " and on "
+                              << textOf(stage);
     }
   for (auto [layer, count] : opsOfLayer)
     if (found[layer] != count)
@@ -333,7 +341,7 @@ void MicroBatchSplit::addUses(StageHomes &homes) const {
   for (auto [index, segment] : llvm::enumerate(segments))
     for (Operation *op : segment.ops)
       if (StringAttr symbol = usedSymbol(op))
-        homes.addUse(symbol, index % stageCount);
+        homes.addUse(symbol, layers.stageOf(index % virtualCount));
 }
 
 int64_t MicroBatchSplit::countSends() const {

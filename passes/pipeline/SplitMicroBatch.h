@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The part of dist-split-stages that cuts the micro-batch. Ops are placed by their
-// layer, then what crosses a boundary is found, then segments are built:
+// layer, then what crosses a boundary is found, then segments are built. Here a stage is
+// a virtual one, a chunk of a pipeline stage:
 //
 //   MicroBatchSplit split(microBatch, layers);
 //   if (failed(split.place()) || failed(split.route()))  // reported
@@ -29,7 +30,7 @@ namespace tgpt {
 class MicroBatchSplit {
 public:
   MicroBatchSplit(mlir::func::FuncOp function, const StageLayers &layers)
-      : function(function), layers(layers), stageCount(layers.stageCount()) {}
+      : function(function), layers(layers), virtualCount(layers.virtualCount()) {}
 
   /// Gives every op a stage and a direction, or lets it float.
   mlir::LogicalResult place();
@@ -38,13 +39,13 @@ public:
   /// Replaces the body by segments and checks that each layer is whole.
   mlir::LogicalResult build();
 
-  /// After `route`: notes the stages of every symbol that a segment uses.
+  /// After `route`: notes the pipeline stages of every symbol that a segment uses.
   void addUses(StageHomes &homes) const;
   int64_t countSends() const;
   /// Copies of floating ops beyond the first: read or filled again, not saved.
   int64_t countRepeated() const { return repeatedOps; }
   int64_t countSaved() const { return savedValues; }
-  /// Bytes that one micro-batch keeps on `stage` from its forward to its backward.
+  /// Bytes that one micro-batch keeps on virtual stage `stage` from its forward to its backward.
   int64_t savedBytes(int64_t stage) const { return savedBytesOfStage[stage]; }
 
 private:
@@ -57,7 +58,7 @@ private:
   };
   /// Where a value goes after the segment that makes it.
   struct Travel {
-    explicit Travel(int64_t stageCount) : forward(stageCount), backward(stageCount), usedBackward(stageCount) {}
+    explicit Travel(int64_t virtualCount) : forward(virtualCount), backward(virtualCount), usedBackward(virtualCount) {}
     StageSet forward;      ///< stages that receive it in their forward
     StageSet backward;     ///< stages that receive it in their backward
     StageSet usedBackward; ///< stages whose backward uses a value of the forward
@@ -86,12 +87,15 @@ private:
   void addTravel(mlir::Value value, const Travel &travel, const Place &place);
   void buildSegment(mlir::OpBuilder &builder, bool backward, int64_t stage, std::vector<mlir::IRMapping> &atStage);
   mlir::LogicalResult checkLayersWhole();
+  std::string textOf(int64_t stage) const;
 
-  Segment &segmentOf(bool backward, int64_t stage) { return segments[backward * stageCount + stage]; }
+  /// True when nothing runs on `stage`, forward or backward.
+  bool isEmpty(int64_t stage) { return segmentOf(false, stage).ops.empty() && segmentOf(true, stage).ops.empty(); }
+  Segment &segmentOf(bool backward, int64_t stage) { return segments[backward * virtualCount + stage]; }
 
   mlir::func::FuncOp function;
   const StageLayers &layers;
-  int64_t stageCount;
+  int64_t virtualCount;
   llvm::DenseMap<mlir::Operation *, Place> places;
   llvm::DenseMap<mlir::Operation *, StageSet> segmentsOfFloating; ///< one bit a segment
   llvm::DenseMap<mlir::Value, Travel> travels;

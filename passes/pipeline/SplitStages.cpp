@@ -19,8 +19,8 @@
 //
 // Relies on: local types (dist-partition), tgpt.layer, tgpt.begin_backward, and the
 // decision of dist-choose-stages. Leaves true: functions hold segments and
-// send_recvs only; each layer is whole on one stage; each value moves straight from
-// the stage that makes it to each that uses it; all stages meet in the all_reduces
+// send_recvs only; each layer is whole on one virtual stage; each value moves straight
+// from the virtual stage that makes it to each that uses it; all stages meet in the all_reduces
 // over "pp" in the same order.
 //
 //===----------------------------------------------------------------------===//
@@ -62,7 +62,7 @@ struct SplitStages : tgpt::impl::SplitStagesBase<SplitStages> {
     FailureOr<StageLayers> layers = readDecision(getOperation(), microBatch);
     if (failed(layers))
       return signalPassFailure();
-    StageHomes homes(layers->stageCount());
+    StageHomes homes(layers->stageCount);
     if (failed(splitMicroBatch(microBatch, *layers, homes)) ||
         failed(splitStateFunction("begin", dist::SegmentKind::Begin, homes)) ||
         failed(splitStateFunction("update", dist::SegmentKind::Update, homes)))
@@ -93,10 +93,14 @@ private:
                                    << remark::metric("opsRepeated", split.countRepeated())
                                    << remark::metric("parametersTied", homes.countTiedParameters());
     auto part = remark::RemarkOpts::name("stage").category("dist-split-stages");
-    for (int64_t stage = 0; stage < layers.stageCount(); ++stage)
-      remark::analysis(where, part) << remark::metric("stage", stage)
-                                    << remark::metric("layers", layers.layersOfStage[stage])
-                                    << remark::metric("savedBytesPerMicroBatch", split.savedBytes(stage));
+    for (int64_t stage = 0; stage < layers.virtualCount(); ++stage) {
+      auto text = remark::analysis(where, part);
+      text << remark::metric("stage", layers.stageOf(stage));
+      if (layers.chunkCount() > 1)
+        text << remark::metric("chunk", layers.chunkOf(stage));
+      text << remark::metric("layers", layers.layersOf[stage])
+           << remark::metric("savedBytesPerMicroBatch", split.savedBytes(stage));
+    }
   }
 
   LogicalResult splitStateFunction(StringRef phase, dist::SegmentKind kind, const StageHomes &homes) {

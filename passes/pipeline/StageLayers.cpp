@@ -15,17 +15,17 @@ using namespace mlir;
 using namespace tgpt;
 
 int64_t StageLayers::layerCount() const {
-  return std::accumulate(layersOfStage.begin(), layersOfStage.end(), int64_t(0));
+  return std::accumulate(layersOf.begin(), layersOf.end(), int64_t(0));
 }
 
-int64_t StageLayers::stageOf(int64_t layer) const {
+int64_t StageLayers::virtualStageOf(int64_t layer) const {
   int64_t firstOfNext = 0;
-  for (int64_t stage = 0; stage < stageCount(); ++stage) {
-    firstOfNext += layersOfStage[stage];
+  for (int64_t stage = 0; stage < virtualCount(); ++stage) {
+    firstOfNext += layersOf[stage];
     if (layer < firstOfNext)
       return stage;
   }
-  return stageCount() - 1;
+  return virtualCount() - 1;
 }
 
 FailureOr<int64_t> tgpt::countStages(ModuleOp module) {
@@ -65,26 +65,17 @@ LogicalResult tgpt::checkStraightLine(func::FuncOp function) {
   return success();
 }
 
-LogicalResult tgpt::checkStageCount(int64_t stageCount, int64_t layerCount,
-                                    function_ref<InFlightDiagnostic()> emitError) {
-  if (stageCount == 1 || stageCount <= layerCount)
-    return success();
-  return emitError() << "mesh axis 'pp' is " << stageCount << " but the model has " << layerCount
-                     << " layers and each stage needs one; the largest legal 'pp' is "
-                     << std::max<int64_t>(layerCount, 1);
-}
-
 LogicalResult tgpt::checkStages(ArrayRef<int64_t> stages, int64_t stageCount, int64_t layerCount,
                                 function_ref<InFlightDiagnostic()> emitError) {
-  if (static_cast<int64_t>(stages.size()) != stageCount)
-    return emitError() << "layers are given for " << stages.size() << " stages but mesh axis 'pp' is " << stageCount;
-  if (failed(checkStageCount(stageCount, layerCount, emitError)))
-    return failure();
-  int64_t least = stageCount == 1 ? 0 : 1;
+  int64_t given = stages.size();
+  if (given == 0 || given % stageCount != 0)
+    return emitError() << "layers are given for " << given << " stages but mesh axis 'pp' is " << stageCount
+                       << "; legal is a number a stage or, with interleaving, a number a chunk of each stage";
+  if (given > mostVirtualStages)
+    return emitError() << "layers are given for " << given << " stages; legal is at most " << mostVirtualStages;
   for (auto [stage, layers] : llvm::enumerate(stages))
-    if (layers < least || layers > layerCount)
-      return emitError() << "stage " << stage << " is given " << layers << " layers; legal is " << least << " to "
-                         << layerCount;
+    if (layers < 0 || layers > layerCount)
+      return emitError() << "stage " << stage << " is given " << layers << " layers; legal is 0 to " << layerCount;
   int64_t sum = std::accumulate(stages.begin(), stages.end(), int64_t(0));
   if (sum != layerCount)
     return emitError() << "stages are given " << sum << " layers but the model has " << layerCount;
@@ -94,7 +85,7 @@ LogicalResult tgpt::checkStages(ArrayRef<int64_t> stages, int64_t stageCount, in
 FailureOr<StageLayers> tgpt::readStages(ModuleOp module, int64_t stageCount, int64_t layerCount) {
   Attribute attribute = module->getAttr(stagesAttributeName);
   if (!attribute && stageCount == 1)
-    return StageLayers{{layerCount}};
+    return StageLayers{1, {layerCount}};
   auto stages = dyn_cast_or_null<DenseI64ArrayAttr>(attribute);
   if (!stages) {
     module.emitError() << "module has no '" << stagesAttributeName
@@ -105,5 +96,5 @@ FailureOr<StageLayers> tgpt::readStages(ModuleOp module, int64_t stageCount, int
   auto emitError = [&] { return module.emitError() << "'" << stagesAttributeName << "': "; };
   if (failed(checkStages(stages.asArrayRef(), stageCount, layerCount, emitError)))
     return failure();
-  return StageLayers{llvm::to_vector(stages.asArrayRef())};
+  return StageLayers{stageCount, llvm::to_vector(stages.asArrayRef())};
 }

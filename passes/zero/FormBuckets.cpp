@@ -131,7 +131,7 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     SmallVector<StateOp> gradients = allGradients(trained);
     if (failed(checkGradients(gradients)) || failed(eraseClears(begin, gradients)))
       return failure();
-    auto stageOf = [&](int64_t layer) { return cut->stageOf(layer); };
+    auto stageOf = [&](int64_t layer) { return cut->virtualStageOf(layer); };
     for (const BucketGroup &group : groupIntoBuckets(trained, bucketMib << 20, stageOf))
       declare(group, begin);
     return success();

@@ -59,9 +59,10 @@ private:
   void reduceAlone(BucketOp bucket, AccumulateOp accumulate, RankedTensorType flat, RankedTensorType piece);
   void reduce(OpBuilder &builder, BucketOp bucket, ValueRange gradients, ArrayRef<int64_t> offsets, Operation *last,
               RankedTensorType flat, RankedTensorType piece);
+  /// The virtual stage of an op; -1 where its layer is not known.
   int64_t stageOf(Operation *op) const {
     auto layer = op ? op->getAttrOfType<IntegerAttr>(layerAttributeName) : IntegerAttr();
-    return layer ? cut.stageOf(layer.getInt()) : -1;
+    return layer ? cut.virtualStageOf(layer.getInt()) : -1;
   }
 
   BucketedProgram program;
@@ -119,8 +120,8 @@ void GradientSharding::reduce(OpBuilder &builder, BucketOp bucket, ValueRange gr
 }
 
 /// The only member of its bucket may be used by several layers. What each adds is reduced
-/// at once, so that no gradient waits for the others; a sum of gradients of several
-/// stages is taken apart, each stage adding to its own copy of the state.
+/// at once, so that no gradient waits for the others; a sum of gradients of several virtual
+/// stages is taken apart, each adding to its stage's copy of the state.
 void GradientSharding::reduceAlone(BucketOp bucket, AccumulateOp accumulate, RankedTensorType flat,
                                    RankedTensorType piece) {
   SmallVector<Operation *> sums;

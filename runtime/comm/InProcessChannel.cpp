@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One thread sends and one receives, so each count has one writer.
+// One thread sends and one receives (perhaps the same), so each count has one writer.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/InProcessChannel.h"

@@ -7,7 +7,8 @@
 //
 // A ring of message buffers that the owner provides (in the receiver's arena).
 // The sender copies a message in, the receiver copies it out; the sender waits
-// while all buffers are taken, the receiver while none is.
+// while all buffers are taken, the receiver while none is. A rank may send to itself:
+// then the check of the plan has proved that it never has to wait.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // SCRATCH and COMMUNICATION are dead at the start of a segment; ACTIVATIONS hold
-// what the forward segments of the same micro-batch wrote. Reading any other byte
+// what the earlier segments of the same chunk and micro-batch wrote. Reading any other byte
 // of them computes with leftovers, and so does reading a buffer of which another
 // one has overwritten a part: wrong numbers that no later check can see. Buffers
 // that share bytes by design are the same range (in place, reshape), a part of it
@@ -36,17 +36,26 @@ public:
   }
 
   void check() {
-    for (plan::Segment::Kind kind :
-         {plan::Segment::BEGIN, plan::Segment::FORWARD, plan::Segment::BACKWARD, plan::Segment::UPDATE}) {
-      if (kind == plan::Segment::FORWARD || kind == plan::Segment::UPDATE)
-        saved = LastWrites();
-      for (int s = 0; s < stage.segments_size(); ++s)
-        if (stage.segments(s).kind() == kind)
-          checkSegment(s);
+    std::set<int64_t> chunks;
+    for (const plan::Segment &segment : stage.segments())
+      chunks.insert(segment.chunk());
+    run(plan::Segment::BEGIN, 0);
+    for (int64_t chunk : chunks) {
+      saved = LastWrites();
+      for (plan::Segment::Kind kind : {plan::Segment::FORWARD, plan::Segment::BACKWARD, plan::Segment::WEIGHT_GRADIENT})
+        run(kind, chunk);
     }
+    saved = LastWrites();
+    run(plan::Segment::UPDATE, 0);
   }
 
 private:
+  void run(plan::Segment::Kind kind, int64_t chunk) {
+    for (int s = 0; s < stage.segments_size(); ++s)
+      if (stage.segments(s).kind() == kind && stage.segments(s).chunk() == chunk)
+        checkSegment(s);
+  }
+
   void checkSegment(int segment) {
     local = LastWrites();
     for (int i = 0; i < stage.segments(segment).instructions_size() && !problems.full(); ++i) {
@@ -120,7 +129,7 @@ private:
   PlanProblems &problems;
   std::set<uint32_t> messages;
   LastWrites local; // SCRATCH and COMMUNICATION, of the current segment
-  LastWrites saved; // ACTIVATIONS, of one micro-batch
+  LastWrites saved; // ACTIVATIONS, of one chunk and micro-batch
 };
 
 } // namespace

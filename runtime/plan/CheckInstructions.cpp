@@ -26,13 +26,13 @@ using Shape = std::vector<int64_t>;
 /// The checks of one instruction; the first problem found is the one reported.
 class InstructionCheck {
 public:
-  InstructionCheck(const plan::Plan &plan, const RankGrid &grid, const plan::StageProgram &stage,
+  InstructionCheck(const plan::Plan &plan, const RankGrid &grid, const plan::StageProgram &stage, int64_t chunk,
                    const plan::Instruction &instruction)
-      : plan(plan), grid(grid), stage(stage), instruction(instruction) {}
+      : plan(plan), grid(grid), stage(stage), chunk(chunk), instruction(instruction) {}
 
   /// What is wrong with the instruction, or an empty string.
   std::string run(const KernelCheck &kernelCheck) {
-    if (indices() && attributes() && byKind() && stream() && overlaps() &&
+    if (indices() && slots() && attributes() && byKind() && stream() && overlaps() &&
         instruction.kind() == plan::Instruction::KERNEL && kernelCheck)
       problem = kernelCheck(stage, instruction);
     return problem;
@@ -48,6 +48,7 @@ private:
   Shape shapeOf(const plan::Buffer &buffer) const { return {buffer.shape().begin(), buffer.shape().end()}; }
 
   bool indices();
+  bool slots();
   bool attributes();
   bool byKind();
   bool operands(int inputs, int outputs);
@@ -63,6 +64,7 @@ private:
   const plan::Plan &plan;
   const RankGrid &grid;
   const plan::StageProgram &stage;
+  int64_t chunk; // of the instruction's segment
   const plan::Instruction &instruction;
   std::string problem;
 };
@@ -81,6 +83,19 @@ bool InstructionCheck::indices() {
     return fail("location is " + std::to_string(instruction.location()) + ", but the plan has " +
                 std::to_string(plan.locations_size()) + " locations");
   return all(instruction.inputs(), "input") && all(instruction.outputs(), "output");
+}
+
+/// The slot of a segment is one of its chunk's activations.
+bool InstructionCheck::slots() {
+  for (const auto *operands : {&instruction.inputs(), &instruction.outputs()})
+    for (uint32_t index : *operands) {
+      const plan::Buffer &buffer = stage.buffers(static_cast<int>(index));
+      const plan::Region &region = stage.regions(static_cast<int>(buffer.region()));
+      if (region.kind() == plan::Region::ACTIVATIONS && region.chunk() != chunk)
+        return fail("of chunk " + std::to_string(chunk) + " uses buffer " + std::to_string(index) + " '" +
+                    buffer.name() + "', which lies in the ACTIVATIONS of chunk " + std::to_string(region.chunk()));
+    }
+  return true;
 }
 
 bool InstructionCheck::attributes() {
@@ -287,7 +302,9 @@ void tgpt::runtime::checkInstructions(const plan::Plan &plan, const RankGrid &gr
   for (const plan::StageProgram &stage : plan.stages())
     for (int s = 0; s < stage.segments_size(); ++s)
       for (int i = 0; i < stage.segments(s).instructions_size() && !problems.full(); ++i) {
-        std::string problem = InstructionCheck(plan, grid, stage, stage.segments(s).instructions(i)).run(kernelCheck);
+        std::string problem =
+            InstructionCheck(plan, grid, stage, stage.segments(s).chunk(), stage.segments(s).instructions(i))
+                .run(kernelCheck);
         if (!problem.empty())
           problems.add(instructionPlace(plan, stage, s, i) + ": " + problem);
       }

@@ -194,7 +194,8 @@ private:
 // The flow of values
 //===----------------------------------------------------------------------===//
 
-/// Follows one stage through a step, twice through its micro-batch.
+/// Follows one stage through a step, twice through its micro-batch, chunk by chunk: what
+/// one chunk leaves to another is in variables or in messages.
 class StageLayouts {
 public:
   StageLayouts(const plan::Plan &plan, const plan::StageProgram &stage, std::vector<int64_t> &channelLayouts,
@@ -210,6 +211,7 @@ public:
     for (int pass = 0; pass < 2; ++pass) {
       run(plan::Segment::FORWARD);
       run(plan::Segment::BACKWARD);
+      run(plan::Segment::WEIGHT_GRADIENT);
     }
     run(plan::Segment::UPDATE);
     checkAllRead();

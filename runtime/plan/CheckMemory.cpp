@@ -88,6 +88,10 @@ void StageMemory::checkRegion(int index) {
   if (region.slots() > 1 && region.kind() != plan::Region::ACTIVATIONS)
     problems.add(where + " has " + std::to_string(region.slots()) +
                  " slots, but only ACTIVATIONS may have more than one");
+  if (region.chunk() < 0)
+    problems.add(where + " is of chunk " + std::to_string(region.chunk()) + ", the first chunk is 0");
+  if (region.chunk() > 0 && region.kind() != plan::Region::ACTIVATIONS)
+    problems.add(where + " is of chunk " + std::to_string(region.chunk()) + ", but only ACTIVATIONS are of a chunk");
   if (region.offset_bytes() % regionGrainBytes != 0 || region.slot_bytes() % regionGrainBytes != 0)
     problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + " and slot size " +
                  std::to_string(region.slot_bytes()) + ", both must be multiples of " +
@@ -106,8 +110,13 @@ void StageMemory::checkRegion(int index) {
 void StageMemory::checkRegions() {
   if (stage.arena_bytes() < 0)
     return problems.add(place + " has an arena of " + std::to_string(stage.arena_bytes()) + " bytes");
-  for (int i = 0; i < stage.regions_size(); ++i)
+  std::set<int64_t> chunks;
+  for (int i = 0; i < stage.regions_size(); ++i) {
     checkRegion(i);
+    const plan::Region &region = stage.regions(i);
+    if (region.kind() == plan::Region::ACTIVATIONS && !chunks.insert(region.chunk()).second)
+      problems.add(place + ", " + regionText(stage, i) + " is a second one of chunk " + std::to_string(region.chunk()));
+  }
   if (problems.any())
     return;
   std::vector<int> order(stage.regions_size());

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every segment runs as often as its kind says, and an activation slot belongs
-// to one micro-batch from its first to its last entry that names the slot.
+// Every segment runs as often as its kind says. Of a chunk and micro-batch the segments
+// run in the order forward, backward, weight_gradient and in one activation slot, which
+// belongs to the micro-batch from its first to its last entry that names the slot.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/PlanProblems.h"
@@ -26,8 +27,7 @@ public:
       : stage(stage), microBatches(microBatches), problems(problems), place("stage " + std::to_string(stage.stage())) {
     for (const plan::Region &region : stage.regions())
       if (region.kind() == plan::Region::ACTIVATIONS)
-        slots = slots == 0 ? region.slots() : std::min(slots, region.slots());
-    slots = std::max<int64_t>(slots, 1);
+        slots[region.chunk()] = region.slots();
   }
 
   void check() {
@@ -39,7 +39,7 @@ public:
     if (problems.any())
       return;
     checkCounts();
-    checkPairing();
+    checkOrder();
     checkSlots();
   }
 
@@ -50,30 +50,46 @@ private:
            stage.segments(entry.segment()).name() + "', micro-batch " + std::to_string(entry.micro_batch()) +
            ", slot " + std::to_string(entry.slot()) + ")";
   }
-  plan::Segment::Kind kindAt(int index) const { return stage.segments(stage.schedule(index).segment()).kind(); }
+  const plan::Segment &segmentAt(int index) const { return stage.segments(stage.schedule(index).segment()); }
+  plan::Segment::Kind kindAt(int index) const { return segmentAt(index).kind(); }
+  /// Those of the chunk; a stage that keeps nothing has one in name.
+  int64_t slotsOf(int64_t chunk) const {
+    auto found = slots.find(chunk);
+    return found == slots.end() ? 1 : found->second;
+  }
 
   void checkSegments();
   void checkEntry(int index);
   void checkOnce(int index);
+  void checkPhase(int index);
   void checkCounts();
-  void checkPairing();
+  void checkOrder();
   void checkSlots();
 
   const plan::StageProgram &stage;
   int64_t microBatches;
   PlanProblems &problems;
   std::string place;
-  int64_t slots = 0;
-  std::map<uint32_t, std::map<int64_t, int>> runs; // segment -> micro-batch -> schedule entry
+  std::map<int64_t, int64_t> slots;                                          // by chunk
+  plan::ScheduleEntry::Phase phase = plan::ScheduleEntry::PHASE_UNSPECIFIED; // of the entries so far
+  std::map<uint32_t, std::map<int64_t, int>> runs;                           // segment -> micro-batch -> schedule entry
 };
 
 } // namespace
 
+static bool runsOnce(plan::Segment::Kind kind) {
+  return kind == plan::Segment::BEGIN || kind == plan::Segment::UPDATE;
+}
+
 void StageSchedule::checkSegments() {
-  for (const plan::Segment &segment : stage.segments())
-    if (segment.kind() <= plan::Segment::KIND_UNSPECIFIED || segment.kind() > plan::Segment::UPDATE)
-      problems.add(place + ", segment '" + segment.name() + "' has the unknown kind " +
-                   std::to_string(static_cast<int>(segment.kind())));
+  for (const plan::Segment &segment : stage.segments()) {
+    std::string where = place + ", segment '" + segment.name() + "'";
+    if (segment.kind() <= plan::Segment::KIND_UNSPECIFIED || segment.kind() > plan::Segment::WEIGHT_GRADIENT)
+      problems.add(where + " has the unknown kind " + std::to_string(static_cast<int>(segment.kind())));
+    else if (segment.chunk() < 0 || (segment.chunk() > 0 && runsOnce(segment.kind())))
+      problems.add(where + " is of chunk " + std::to_string(segment.chunk()) + ", expected " +
+                   (runsOnce(segment.kind()) ? "0" : "at least 0"));
+  }
 }
 
 /// BEGIN precedes and UPDATE follows everything else; both carry micro-batch -1 and slot 0.
@@ -81,6 +97,8 @@ void StageSchedule::checkOnce(int index) {
   const plan::ScheduleEntry &entry = stage.schedule(index);
   if (entry.micro_batch() != -1 || entry.slot() != 0)
     problems.add(entryText(index) + " runs once per step, its micro-batch must be -1 and its slot 0");
+  if (entry.phase() != plan::ScheduleEntry::PHASE_UNSPECIFIED)
+    problems.add(entryText(index) + " runs once per step, but names a phase of the pipeline");
   if (kindAt(index) == plan::Segment::BEGIN && index > 0 && kindAt(index - 1) != plan::Segment::BEGIN)
     problems.add(entryText(index) + " is a BEGIN segment, but entry " + std::to_string(index - 1) +
                  " before it is not");
@@ -104,18 +122,33 @@ void StageSchedule::checkEntry(int index) {
     return;
   if (!runs[entry.segment()].emplace(entry.micro_batch(), index).second)
     problems.add(entryText(index) + " repeats entry " + std::to_string(runs[entry.segment()][entry.micro_batch()]));
-  if (kindAt(index) == plan::Segment::BEGIN || kindAt(index) == plan::Segment::UPDATE)
+  if (runsOnce(kindAt(index)))
     return checkOnce(index);
+  checkPhase(index);
   if (entry.micro_batch() < 0 || entry.micro_batch() >= microBatches)
     problems.add(entryText(index) + ": the step has " + std::to_string(microBatches) + " micro-batches");
-  if (entry.slot() < 0 || entry.slot() >= slots)
-    problems.add(entryText(index) + ": the stage has " + std::to_string(slots) + " activation slots");
+  int64_t chunk = segmentAt(index).chunk(), count = slotsOf(chunk);
+  if (entry.slot() < 0 || entry.slot() >= count)
+    problems.add(entryText(index) + ": " + (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) + " has " +
+                 std::to_string(count) + " activation slots");
+}
+
+/// Warm-up, then steady, then cool-down.
+void StageSchedule::checkPhase(int index) {
+  plan::ScheduleEntry::Phase next = stage.schedule(index).phase();
+  if (next < plan::ScheduleEntry::WARM_UP || next > plan::ScheduleEntry::COOL_DOWN)
+    return problems.add(entryText(index) + " is in phase " + std::to_string(static_cast<int>(next)) +
+                        ", expected WARM_UP, STEADY or COOL_DOWN");
+  if (next < phase)
+    problems.add(entryText(index) + " is in phase " + plan::ScheduleEntry::Phase_Name(next) + ", after an entry in " +
+                 plan::ScheduleEntry::Phase_Name(phase));
+  phase = next;
 }
 
 void StageSchedule::checkCounts() {
   for (int s = 0; s < stage.segments_size(); ++s) {
     plan::Segment::Kind kind = stage.segments(s).kind();
-    bool once = kind == plan::Segment::BEGIN || kind == plan::Segment::UPDATE;
+    bool once = runsOnce(kind);
     int64_t expected = once ? 1 : microBatches;
     int64_t count = static_cast<int64_t>(runs[s].size());
     if (count != expected)
@@ -125,45 +158,57 @@ void StageSchedule::checkCounts() {
   }
 }
 
-/// With one forward and one backward segment: backward follows forward, in its slot.
-void StageSchedule::checkPairing() {
-  std::vector<uint32_t> forward, backward;
-  for (int s = 0; s < stage.segments_size(); ++s) {
-    if (stage.segments(s).kind() == plan::Segment::FORWARD)
-      forward.push_back(s);
-    if (stage.segments(s).kind() == plan::Segment::BACKWARD)
-      backward.push_back(s);
-  }
-  if (forward.size() != 1 || backward.size() != 1 || problems.any())
-    return;
-  for (auto [microBatch, entry] : runs[backward[0]]) {
-    int before = runs[forward[0]].at(microBatch);
-    if (before > entry)
-      problems.add(entryText(entry) + " comes before its forward, entry " + std::to_string(before));
-    else if (stage.schedule(before).slot() != stage.schedule(entry).slot())
-      problems.add(entryText(entry) + " reads another slot than its forward wrote, slot " +
-                   std::to_string(stage.schedule(before).slot()) + " in entry " + std::to_string(before));
-  }
+/// What comes after what in a chunk and micro-batch.
+static int rankOf(plan::Segment::Kind kind) {
+  return kind == plan::Segment::FORWARD ? 0 : kind == plan::Segment::BACKWARD ? 1 : 2;
 }
 
-void StageSchedule::checkSlots() {
-  std::map<std::pair<int64_t, int64_t>, int> lastUse; // (slot, micro-batch) -> entry
-  for (int i = 0; i < stage.schedule_size(); ++i)
-    lastUse[{stage.schedule(i).slot(), stage.schedule(i).micro_batch()}] = i;
-  std::map<int64_t, int> holder; // slot -> the entry that used it last
+static const char *nameOf(plan::Segment::Kind kind) {
+  return kind == plan::Segment::FORWARD ? "forward" : kind == plan::Segment::BACKWARD ? "backward" : "weight_gradient";
+}
+
+/// A chunk's segments run in order, in one slot. Several of one kind run in the order in
+/// which the stage lists them, which CheckDataflow takes them in.
+void StageSchedule::checkOrder() {
+  std::map<std::pair<int64_t, int64_t>, std::pair<int, int>> seen; // (chunk, micro-batch) -> first and latest entry
   for (int i = 0; i < stage.schedule_size(); ++i) {
     const plan::ScheduleEntry &entry = stage.schedule(i);
     if (entry.micro_batch() < 0)
       continue;
-    auto held = holder.find(entry.slot());
+    auto [found, isFirst] = seen.try_emplace({segmentAt(i).chunk(), entry.micro_batch()}, i, i);
+    if (isFirst)
+      continue;
+    auto &[first, latest] = found->second;
+    auto key = [&](int index) { return std::pair(rankOf(kindAt(index)), stage.schedule(index).segment()); };
+    if (key(latest) > key(i))
+      problems.add(entryText(latest) + " comes before its " + nameOf(kindAt(i)) + ", entry " + std::to_string(i));
+    else if (stage.schedule(first).slot() != entry.slot())
+      problems.add(entryText(i) + " reads another slot than its " + nameOf(kindAt(first)) + " wrote, slot " +
+                   std::to_string(stage.schedule(first).slot()) + " in entry " + std::to_string(first));
+    latest = i;
+  }
+}
+
+void StageSchedule::checkSlots() {
+  using Place = std::pair<int64_t, int64_t>; // chunk and slot
+  auto placeAt = [&](int index) { return Place(segmentAt(index).chunk(), stage.schedule(index).slot()); };
+  std::map<std::pair<Place, int64_t>, int> lastUse; // by micro-batch -> entry
+  for (int i = 0; i < stage.schedule_size(); ++i)
+    lastUse[{placeAt(i), stage.schedule(i).micro_batch()}] = i;
+  std::map<Place, int> holder; // the entry that used it last
+  for (int i = 0; i < stage.schedule_size(); ++i) {
+    const plan::ScheduleEntry &entry = stage.schedule(i);
+    if (entry.micro_batch() < 0)
+      continue;
+    auto held = holder.find(placeAt(i));
     if (held != holder.end()) {
       int64_t owner = stage.schedule(held->second).micro_batch();
-      int until = lastUse[{entry.slot(), owner}];
+      int until = lastUse[{placeAt(i), owner}];
       if (owner != entry.micro_batch() && until > i)
         problems.add(entryText(i) + " takes the slot while micro-batch " + std::to_string(owner) +
                      " is in flight in it until entry " + std::to_string(until));
     }
-    holder[entry.slot()] = i;
+    holder[placeAt(i)] = i;
   }
 }
 

@@ -30,7 +30,7 @@
 namespace tgpt::runtime {
 
 /// Version of the file container and of Plan.format_version.
-constexpr uint32_t planFormatVersion = 1;
+constexpr uint32_t planFormatVersion = 2;
 
 /// Reads a plan. Throws Error naming the file and the numbers that disagree.
 plan::Plan loadPlan(const std::string &path);

@@ -6,9 +6,17 @@
 // RUN: tgpt-opt %t/one-stage.mlir --dist-choose-stages | FileCheck %s --check-prefix=ONE
 // RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=5,4" 2>&1 | FileCheck %s --check-prefix=COUNT
 // RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=5,4,2" 2>&1 | FileCheck %s --check-prefix=SUM
-// RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=10,0,0" 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=10,0,0" | FileCheck %s --check-prefix=ZERO
+// RUN: tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="chunks=2" | FileCheck %s --check-prefix=CHUNKS
+// RUN: tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="chunks=4" | FileCheck %s --check-prefix=FEW
+// RUN: tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=2,2,2,2,1,1" --dist-choose-stages="chunks=2" | FileCheck %s --check-prefix=KEPT
+// RUN: tgpt-opt %t/one-stage.mlir --dist-choose-stages="chunks=3" | FileCheck %s --check-prefix=ALONE
+// RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=5,4,1" --dist-choose-stages="chunks=2" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=5,4,1 chunks=2" 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="chunks=0" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="chunks=4611686018427387904" 2>&1 | FileCheck %s --check-prefix=HUGE
 // RUN: not tgpt-opt %t/ten-layers-three-stages.mlir --dist-choose-stages="stages=12,-1,-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// RUN: not tgpt-opt %t/more-stages-than-layers.mlir --dist-choose-stages 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: tgpt-opt %t/more-stages-than-layers.mlir --dist-choose-stages | FileCheck %s --check-prefix=MANY
 // RUN: not tgpt-opt %t/wrong-decision.mlir --dist-choose-stages 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // A layer left over goes to an inner stage, the next to the first, none to the last.
@@ -19,11 +27,21 @@
 // One stage may have any number of layers.
 // ONE: module attributes {dist.stages = array<i64: 0>}
 
-// COUNT: error: layers are given for 2 stages but mesh axis 'pp' is 3
+// Each chunk of each stage is a virtual stage; the cut is as even as can be over them all.
+// CHUNKS: module attributes {dist.stages = array<i64: 1, 2, 2, 2, 2, 1>}
+// FEW: module attributes {dist.stages = array<i64: 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0>}
+// KEPT: module attributes {dist.stages = array<i64: 2, 2, 2, 2, 1, 1>}
+// ALONE: module attributes {dist.stages = array<i64: 0, 0, 0>}
+// More stages than layers: some are empty.
+// MANY: module attributes {dist.stages = array<i64: 1, 1, 1, 1, 0>}
+// ZERO: module attributes {dist.stages = array<i64: 10, 0, 0>}
+
+// COUNT: error: layers are given for 2 stages but mesh axis 'pp' is 3; legal is a number a stage or, with interleaving, a number a chunk of each stage
 // SUM: error: stages are given 11 layers but the model has 10
-// ZERO: error: stage 1 is given 0 layers; legal is 1 to 10
-// NEGATIVE: error: stage 0 is given 12 layers; legal is 1 to 10
-// MANY: error: mesh axis 'pp' is 5 but the model has 4 layers and each stage needs one; the largest legal 'pp' is 4
+// NEGATIVE: error: stage 0 is given 12 layers; legal is 0 to 10
+// OTHER: error: layers are given for 3 virtual stages but 2 chunks of 3 stages are 6
+// NONE: error: mesh axis 'pp' is 3 with 0 chunks a stage; legal are 1 chunk or more, and at most 4096 virtual stages
+// HUGE: error: mesh axis 'pp' is 3 with 4611686018427387904 chunks a stage; legal are 1 chunk or more, and at most 4096 virtual stages
 // WRONG: error: 'dist.stages': stages are given 3 layers but the model has 4
 
 //--- ten-layers-three-stages.mlir

@@ -129,3 +129,71 @@ module {
     return
   }
 }
+
+// -----
+
+module {
+  dist.mesh @mesh (pp = 1)
+  // expected-error @below {{entry "W0@0" has no weight_gradient segment of stage 0}}
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0", "W0@0"] cool_down []
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+    }
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (pp = 1)
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    // expected-error @below {{of kind 'weight_gradient' of stage 0 has no entry in the stage's schedule}}
+    dist.segment weight_gradient stage 0 {
+    }
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (pp = 1)
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    dist.segment forward stage 0 {
+    }
+    // expected-error @below {{of kind 'forward' of stage 0 chunk 1 has no entry in the stage's schedule}}
+    dist.segment forward stage 0 chunk 1 {
+    }
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (pp = 2)
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
+  // expected-error @below {{is of 2 micro-batches but that of stage 0 of 1}}
+  dist.schedule stage 1 of 2 slots [1] warm_up [] steady ["F0@0", "B0@0", "F1@0", "B1@0"] cool_down []
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    return
+  }
+}
+
+// -----
+
+module {
+  dist.mesh @mesh (pp = 1)
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0", "W0@0"] cool_down []
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    dist.segment weight_gradient stage 0 {
+    }
+    // expected-error @below {{of kind 'backward' of stage 0 comes behind its weight_gradient, which runs later}}
+    dist.segment backward stage 0 {
+    }
+    return
+  }
+}

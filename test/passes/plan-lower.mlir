@@ -94,7 +94,13 @@ module @step {
     } : tensor<f32>
     return %0 : tensor<f32>
   }
-  // CHECK-NEXT: plan.schedule ["begin", "forward" 0 in 0, "backward" 0 in 0, "forward" 1 in 0, "backward" 1 in 0, "update"]
+  // CHECK-NEXT: plan.schedule [
+  // CHECK-NEXT: "begin",
+  // CHECK-NEXT: steady "forward" 0 in 0,
+  // CHECK-NEXT: steady "backward" 0 in 0,
+  // CHECK-NEXT: steady "forward" 1 in 0,
+  // CHECK-NEXT: steady "backward" 1 in 0,
+  // CHECK-NEXT: "update"]
 }
 
 // -----

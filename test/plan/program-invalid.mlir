@@ -110,18 +110,6 @@ plan.program @channel_c1_range mesh (pp = 2) training <sequence_length = 8, samp
 
 // -----
 
-// C1: another stage.
-plan.program @channel_c1_self mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
-  // expected-error @below {{joins stage 0 to itself}}
-  plan.channel @c from 0 to 0 depth 1 : !plan.buffer<4xf32>
-  plan.stage 0 {
-  }
-  plan.stage 1 {
-  }
-}
-
-// -----
-
 // C2: room for a message.
 plan.program @channel_c2_depth mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
   // expected-error @below {{has depth 0, expected at least 1}}

@@ -40,8 +40,14 @@ plan.program @two_stages mesh (dp = 2, pp = 2, tp = 1) training <sequence_length
     }
     plan.segment update "update" {
     }
-    // CHECK: plan.schedule ["forward" 0 in 0, "forward" 1 in 1, "forward" 2 in 0, "update"]
-    plan.schedule ["forward" 0 in 0, "forward" 1 in 1, "forward" 2 in 0, "update"]
+    // One run a line.
+    // CHECK: plan.schedule [
+    // CHECK-NEXT: {{^ *}}warm_up "forward" 0 in 0 sends [@forward_0_to_1],
+    // CHECK-NEXT: {{^ *}}steady "forward" 1 in 1 sends [@forward_0_to_1],
+    // CHECK-NEXT: {{^ *}}cool_down "forward" 2 in 0 sends [@forward_0_to_1],
+    // CHECK-NEXT: {{^ *}}"update"]
+    plan.schedule [warm_up "forward" 0 in 0 sends [@forward_0_to_1], steady "forward" 1 in 1 sends [@forward_0_to_1],
+      cool_down "forward" 2 in 0 sends [@forward_0_to_1], "update"]
   }
   // Memory that is assigned says where everything lies.
   // CHECK: plan.stage 1 arena 896 {
@@ -73,7 +79,8 @@ plan.program @two_stages mesh (dp = 2, pp = 2, tp = 1) training <sequence_length
     plan.segment update "update" {
       plan.output %loss_sum as "loss" : !plan.buffer<f32>
     }
-    plan.schedule ["forward" 0 in 0, "forward" 1 in 0, "forward" 2 in 0, "update"]
+    plan.schedule [steady "forward" 0 in 0 receives [@forward_0_to_1], steady "forward" 1 in 0 receives [@forward_0_to_1],
+      steady "forward" 2 in 0 receives [@forward_0_to_1], "update"]
   }
 }
 
@@ -81,5 +88,43 @@ plan.program @two_stages mesh (dp = 2, pp = 2, tp = 1) training <sequence_length
 // CHECK: plan.program @uneven {{.*}} training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 1024, compute = f32, global_batch = 7> seed 0
 plan.program @uneven mesh (dp = 2, pp = 1, tp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 1024, compute = f32, global_batch = 7> seed 0 options "" {
   plan.stage 0 {
+  }
+}
+
+// Two chunks of one stage, one with work that its backward leaves for later.
+// CHECK: plan.program @chunks
+plan.program @chunks mesh (dp = 1, pp = 1, tp = 1) training <sequence_length = 8, samples = 2, micro_batches = 1, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  // CHECK-NEXT: plan.channel @forward_0_to_0.1 from 0 to 0 depth 1 : !plan.buffer<2xf32>
+  plan.channel @forward_0_to_0.1 from 0 to 0 depth 1 : !plan.buffer<2xf32>
+  plan.stage 0 {
+    // CHECK: plan.region activations slots 1{{$}}
+    // CHECK-NEXT: plan.region activations chunk 1 slots 3{{$}}
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    plan.region activations slots 1
+    plan.region activations chunk 1 slots 3
+    %m = plan.buffer "m" in communication : !plan.buffer<2xf32>
+    %x = plan.buffer "x" in scratch : !plan.buffer<2xf32>
+    // CHECK: plan.buffer "a" in activations chunk 1 : <2xf32>
+    // CHECK-NEXT: plan.buffer "b" in activations chunk 1 part of %a from 4 : <1xf32> of !plan.buffer<2xf32>
+    %a = plan.buffer "a" in activations chunk 1 : !plan.buffer<2xf32>
+    %b = plan.buffer "b" in activations chunk 1 part of %a from 4 : !plan.buffer<1xf32> of !plan.buffer<2xf32>
+    plan.messages @forward_0_to_0.1 in %m : !plan.buffer<2xf32>
+    plan.segment forward "forward" {
+      plan.send %x on @forward_0_to_0.1 : !plan.buffer<2xf32>
+    }
+    // CHECK: plan.segment forward "forward.1" chunk 1 {
+    plan.segment forward "forward.1" chunk 1 {
+      plan.recv @forward_0_to_0.1 into %a : !plan.buffer<2xf32>
+    }
+    // CHECK: plan.segment weight_gradient "weight_gradient.1" chunk 1 {
+    plan.segment weight_gradient "weight_gradient.1" chunk 1 {
+    }
+    // CHECK: plan.schedule [
+    // CHECK-NEXT: {{^ *}}warm_up "forward" 0 in 0 sends [@forward_0_to_0.1],
+    // CHECK-NEXT: {{^ *}}steady "forward.1" 0 in 2 receives [@forward_0_to_0.1],
+    // CHECK-NEXT: {{^ *}}steady "weight_gradient.1" 0 in 2]
+    plan.schedule [warm_up "forward" 0 in 0 sends [@forward_0_to_0.1],
+      steady "forward.1" 0 in 2 receives [@forward_0_to_0.1], steady "weight_gradient.1" 0 in 2]
   }
 }

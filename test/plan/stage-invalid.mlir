@@ -377,7 +377,7 @@ plan.program @schedule_c2_range mesh (dp = 2, pp = 1, tp = 3) training <sequence
     plan.segment forward "forward" {
     }
     // expected-error @below {{runs segment "forward" for micro-batch 2, but the step has 2}}
-    plan.schedule ["forward" 2 in 0]
+    plan.schedule [steady "forward" 2 in 0]
   }
 }
 
@@ -392,6 +392,173 @@ plan.program @schedule_c2_slot mesh (dp = 2, pp = 1, tp = 3) training <sequence_
     plan.segment forward "forward" {
     }
     // expected-error @below {{runs segment "forward" in slot 1, but the stage has 1}}
-    plan.schedule ["forward" 0 in 1]
+    plan.schedule [steady "forward" 0 in 1]
+  }
+}
+
+// -----
+
+// C2: in a slot of its chunk.
+plan.program @schedule_c2_slot_of_chunk mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 2
+    plan.region activations chunk 1 slots 1
+    plan.segment forward "forward" {
+    }
+    plan.segment forward "forward.1" chunk 1 {
+    }
+    // expected-error @below {{runs segment "forward.1" in slot 1, but chunk 1 has 1}}
+    plan.schedule [steady "forward" 0 in 1, steady "forward.1" 0 in 1]
+  }
+}
+
+// -----
+
+// C2: in a phase.
+plan.program @schedule_c2_phase mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "forward" in no phase, expected warm_up, steady or cool_down}}
+    plan.schedule ["forward" 0 in 0]
+  }
+}
+
+// -----
+
+// C2: the update is in none.
+plan.program @schedule_c2_phase_of_update mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment update "update" {
+    }
+    // expected-error @below {{runs segment "update" in phase cool_down, but it runs once a step}}
+    plan.schedule [cool_down "update"]
+  }
+}
+
+// -----
+
+// There are three.
+plan.program @schedule_phases mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{'hot' is not warm_up, steady or cool_down}}
+    plan.schedule [hot "forward" 0 in 0]
+  }
+}
+
+// -----
+
+// C3: phases follow each other.
+plan.program @schedule_c3 mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "forward" for micro-batch 1 in phase warm_up after phase steady}}
+    plan.schedule [steady "forward" 0 in 0, warm_up "forward" 1 in 0]
+  }
+}
+
+// -----
+
+// C4: what is received is said where it is run.
+plan.program @schedule_c4_receives mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 0 depth 1 : !plan.buffer<2xf32>
+  plan.stage 0 {
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %m = plan.buffer "m" in communication : !plan.buffer<2xf32>
+    %x = plan.buffer "x" in scratch : !plan.buffer<2xf32>
+    plan.messages @c in %m : !plan.buffer<2xf32>
+    plan.segment forward "forward" {
+      plan.send %x on @c : !plan.buffer<2xf32>
+    }
+    plan.segment forward "forward.1" chunk 1 {
+      plan.recv @c into %x : !plan.buffer<2xf32>
+    }
+    // expected-error @below {{runs segment "forward.1" with receives [], but its instructions are [@c]}}
+    plan.schedule [steady "forward" 0 in 0 sends [@c], steady "forward.1" 0 in 0]
+  }
+}
+
+// -----
+
+// C4: and what is sent.
+plan.program @schedule_c4_sends mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 0 depth 1 : !plan.buffer<2xf32>
+  plan.stage 0 {
+    plan.region communication slots 1
+    plan.region scratch slots 1
+    %m = plan.buffer "m" in communication : !plan.buffer<2xf32>
+    %x = plan.buffer "x" in scratch : !plan.buffer<2xf32>
+    plan.messages @c in %m : !plan.buffer<2xf32>
+    plan.segment forward "forward" {
+      plan.send %x on @c : !plan.buffer<2xf32>
+    }
+    plan.segment forward "forward.1" chunk 1 {
+      plan.recv @c into %x : !plan.buffer<2xf32>
+    }
+    // expected-error @below {{runs segment "forward" with sends [@c, @c], but its instructions are [@c]}}
+    plan.schedule [steady "forward" 0 in 0 sends [@c, @c], steady "forward.1" 0 in 0 receives [@c]]
+  }
+}
+
+// -----
+
+// C3: a chunk uses its own activations.
+plan.program @segment_c3_other_chunk mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.region activations chunk 1 slots 1
+    %a = plan.buffer "a" in activations chunk 1 : !plan.buffer<2xf32>
+    plan.segment forward "forward" {
+      // expected-error @below {{of chunk 0 uses 'a', which lies in the activations of chunk 1}}
+      plan.input "a" into %a : !plan.buffer<2xf32>
+    }
+  }
+}
+
+// -----
+
+// C3: one update a stage.
+plan.program @segment_c3_update mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{'update' of kind 'update' has chunk 1, expected none}}
+    plan.segment update "update" chunk 1 {
+    }
+  }
+}
+
+// -----
+
+// Region C1: a chunk has activations of its own, but scratch is for all.
+plan.program @region_c1_chunk mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{of kind 'scratch' has chunk 1, expected none}}
+    plan.region scratch chunk 1 slots 1
+  }
+}
+
+// -----
+
+// C2: once a chunk.
+plan.program @stage_c2_regions_of_chunk mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.region activations chunk 1 slots 1
+    // expected-error @below {{is a second region of kind 'activations' of chunk 1}}
+    plan.region activations chunk 1 slots 2
+  }
+}
+
+// -----
+
+// Buffer C1: the region of its chunk.
+plan.program @buffer_c1_chunk mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    // expected-error @below {{'a' lies in a region of kind 'activations' of chunk 1, which the stage does not have}}
+    %a = plan.buffer "a" in activations chunk 1 : !plan.buffer<2xf32>
   }
 }

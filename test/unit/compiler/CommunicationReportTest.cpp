@@ -77,6 +77,27 @@ TEST(CommunicationReport, SentBytesAreThoseOfOptimalAlgorithms) {
   EXPECT_DOUBLE_EQ(report.exchanges[2].sentBytes, 3 * 200);
 }
 
+// From one chunk of a stage to another; a weight_gradient comes before the update.
+TEST(CommunicationReport, AMessageToItselfLeavesNoRank) {
+  plan::Plan plan = smallPlan();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  plan::Segment update = stage.segments(0);
+  update.set_kind(plan::Segment::UPDATE);
+  *stage.add_segments() = update;
+  stage.add_schedule()->set_segment(1);
+  stage.mutable_segments(0)->set_kind(plan::Segment::WEIGHT_GRADIENT);
+  stage.mutable_segments(0)->mutable_instructions(4)->set_peer_stage(0);
+  CommunicationReport report = communicationReportOf(plan);
+  ASSERT_EQ(report.exchanges.size(), 6u);
+  EXPECT_EQ(report.exchanges[2].segment, plan::Segment::WEIGHT_GRADIENT);
+  EXPECT_EQ(report.exchanges[2].with, "itself");
+  EXPECT_EQ(report.exchanges[2].ranks, 1);
+  EXPECT_EQ(report.exchanges[2].payloadBytes, 3 * 200);
+  EXPECT_EQ(report.exchanges[2].sentBytes, 0);
+  EXPECT_EQ(report.exchanges[3].segment, plan::Segment::UPDATE);
+  EXPECT_THAT(communicationReportText(report), HasSubstr("weight_gradient"));
+}
+
 TEST(CommunicationReport, TextAndJsonSayTheSame) {
   CommunicationReport report = communicationReportOf(smallPlan());
   EXPECT_THAT(communicationReportText(report),

@@ -63,7 +63,9 @@ TEST(MemoryReport, AddsUpRegionsAndSlots) {
   EXPECT_EQ(stage.ranks, 6);
   EXPECT_EQ(stage.activations.bytes, 3072);
   EXPECT_EQ(stage.activations.liveBytes, 3000);
-  EXPECT_EQ(stage.activationSlots, 2);
+  ASSERT_EQ(stage.activationSlots.size(), 1u);
+  EXPECT_EQ(stage.activationSlots[0].count, 2);
+  EXPECT_EQ(stage.activationSlots[0].bytes, 1536);
   EXPECT_EQ(stage.communication.bytes, 0);
   EXPECT_EQ(stage.arenaBytes, 2048 + 4096 + 12032 + 3072 + 640);
   EXPECT_EQ(stage.liveBytes(), 2000 + 4004 + 12000 + 3000 + 600);

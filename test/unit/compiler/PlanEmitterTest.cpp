@@ -39,7 +39,7 @@ plan.program @small mesh (pp = 2, tp = 2) training <sequence_length = 4, samples
     }
     plan.segment backward "backward" {
     }
-    plan.schedule ["forward" 0 in 0, "backward" 0 in 0]
+    plan.schedule [warm_up "forward" 0 in 0 sends [@c], cool_down "backward" 0 in 0]
   }
   plan.stage 1 arena 320 {
     plan.region gradients slots 1 at 0 holds 64 live 4
@@ -62,7 +62,7 @@ plan.program @small mesh (pp = 2, tp = 2) training <sequence_length = 4, samples
     plan.segment update "update" {
       plan.output %s as "loss" : !plan.buffer<f32>
     }
-    plan.schedule ["forward" 0 in 0, "backward" 0 in 0, "update"]
+    plan.schedule [steady "forward" 0 in 0 receives [@c], steady "backward" 0 in 0, "update"]
   }
 }
 }

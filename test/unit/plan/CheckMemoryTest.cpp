@@ -39,7 +39,7 @@ TEST(CheckPlan, ThrowsTheFirstProblemAndCountsTheRest) {
 }
 
 TEST(CheckPlan, Mesh) {
-  expectProblem("format version 9, but this build reads 1", [](plan::Plan &p) { p.set_format_version(9); });
+  expectProblem("format version 9, but this build reads 2", [](plan::Plan &p) { p.set_format_version(9); });
   expectProblem("mesh axis 'cp' is unknown: the axes are 'dp_replica', 'dp', 'pp', 'tp' and 'tp_inner'",
                 [](plan::Plan &p) { p.mutable_mesh()->mutable_axes(0)->set_name("cp"); });
   expectProblem("mesh axis 'tp' is listed twice",

@@ -67,7 +67,6 @@ TEST(CheckPlan, Messages) {
                 [](plan::Plan &p) { at(p, 0, 1, 4).set_inputs(0, at(p, 0, 1, 2).outputs(0)); });
   expectProblem("channel 0 has depth 5, but 2 receive buffers",
                 [](plan::Plan &p) { p.mutable_channels(0)->set_depth(5); });
-  expectProblem("channel 0 joins stage 0 to itself", [](plan::Plan &p) { p.mutable_channels(0)->set_to_stage(0); });
   expectProblem("channel 0 joins stage 0 to stage 5", [](plan::Plan &p) { p.mutable_channels(0)->set_to_stage(5); });
   expectProblem("message buffer overlaps", [](plan::Plan &p) {
     bufferNamed(p, 1, "channel0.message1").set_offset_bytes(bufferNamed(p, 1, "channel0.message0").offset_bytes());

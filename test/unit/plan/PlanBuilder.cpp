@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Region r of a stage is the one of kind r + 1; buffers are appended to it.
+// Region r of a stage is the one of kind r + 1, then come the activations of further
+// chunks; buffers are appended to them.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/plan/PlanBuilder.h"
@@ -54,11 +55,32 @@ int64_t PlanBuilder::axisSize(const std::string &axis) const {
 
 uint32_t PlanBuilder::buffer(int stage, const std::string &name, plan::Region::Kind kind, plan::DType dtype,
                              const Shape &shape) {
+  return bufferIn(stage, kind - 1, name, dtype, shape);
+}
+
+uint32_t PlanBuilder::activation(int stage, const std::string &name, int64_t chunk, plan::DType dtype,
+                                 const Shape &shape) {
+  return bufferIn(stage, activationsOf(stage, chunk), name, dtype, shape);
+}
+
+int PlanBuilder::activationsOf(int stage, int64_t chunk) {
   plan::StageProgram &program = *plan.mutable_stages(stage);
-  plan::Region &region = *program.mutable_regions(kind - 1);
+  for (int i = 0; i < program.regions_size(); ++i)
+    if (program.regions(i).kind() == plan::Region::ACTIVATIONS && program.regions(i).chunk() == chunk)
+      return i;
+  plan::Region *region = program.add_regions();
+  region->set_kind(plan::Region::ACTIVATIONS);
+  region->set_chunk(chunk);
+  region->set_slots(1);
+  return program.regions_size() - 1;
+}
+
+uint32_t PlanBuilder::bufferIn(int stage, int index, const std::string &name, plan::DType dtype, const Shape &shape) {
+  plan::StageProgram &program = *plan.mutable_stages(stage);
+  plan::Region &region = *program.mutable_regions(index);
   plan::Buffer &buffer = *program.add_buffers();
   buffer.set_name(name);
-  buffer.set_region(kind - 1);
+  buffer.set_region(index);
   buffer.set_offset_bytes(region.slot_bytes());
   buffer.set_dtype(dtype);
   buffer.mutable_shape()->Assign(shape.begin(), shape.end());
@@ -119,10 +141,11 @@ uint32_t PlanBuilder::location(const std::string &text) {
   return plan.locations_size() - 1;
 }
 
-uint32_t PlanBuilder::segment(int stage, const std::string &name, plan::Segment::Kind kind) {
+uint32_t PlanBuilder::segment(int stage, const std::string &name, plan::Segment::Kind kind, int64_t chunk) {
   plan::Segment &segment = *plan.mutable_stages(stage)->add_segments();
   segment.set_name(name);
   segment.set_kind(kind);
+  segment.set_chunk(chunk);
   return plan.stages(stage).segments_size() - 1;
 }
 
@@ -162,10 +185,12 @@ void PlanBuilder::run(int stage, uint32_t segment, int64_t microBatch, int64_t s
   entry.set_segment(segment);
   entry.set_micro_batch(microBatch);
   entry.set_slot(slot);
+  if (microBatch >= 0)
+    entry.set_phase(plan::ScheduleEntry::STEADY);
 }
 
-void PlanBuilder::activationSlots(int stage, int64_t slots) {
-  plan.mutable_stages(stage)->mutable_regions(plan::Region::ACTIVATIONS - 1)->set_slots(slots);
+void PlanBuilder::activationSlots(int stage, int64_t slots, int64_t chunk) {
+  plan.mutable_stages(stage)->mutable_regions(activationsOf(stage, chunk))->set_slots(slots);
 }
 
 plan::Plan PlanBuilder::build() const {

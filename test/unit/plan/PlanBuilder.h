@@ -30,6 +30,8 @@ public:
 
   /// A buffer of its own in the stage's region of that kind.
   uint32_t buffer(int stage, const std::string &name, plan::Region::Kind kind, plan::DType dtype, const Shape &shape);
+  /// A buffer in the activations of a chunk, a region that is made with its first buffer.
+  uint32_t activation(int stage, const std::string &name, int64_t chunk, plan::DType dtype, const Shape &shape);
 
   /// A variable in a new buffer; `dims` are the axes of each dimension. The local
   /// shape follows. Starts from the constant 0; its owner is this stage.
@@ -42,7 +44,7 @@ public:
   /// Index into Plan.locations.
   uint32_t location(const std::string &text);
 
-  uint32_t segment(int stage, const std::string &name, plan::Segment::Kind kind);
+  uint32_t segment(int stage, const std::string &name, plan::Segment::Kind kind, int64_t chunk = 0);
   plan::Instruction &instruction(int stage, uint32_t segment, plan::Instruction::Kind kind, const std::string &opcode,
                                  const std::vector<uint32_t> &inputs, const std::vector<uint32_t> &outputs);
   plan::Instruction &kernel(int stage, uint32_t segment, const std::string &opcode, const std::vector<uint32_t> &inputs,
@@ -54,13 +56,15 @@ public:
   void send(int stage, uint32_t segment, uint32_t channel, uint32_t buffer);
   void receive(int stage, uint32_t segment, uint32_t channel, uint32_t buffer);
   void run(int stage, uint32_t segment, int64_t microBatch = -1, int64_t slot = 0);
-  void activationSlots(int stage, int64_t slots);
+  void activationSlots(int stage, int64_t slots, int64_t chunk = 0);
 
   /// The plan, with regions laid out one after the other.
   plan::Plan build() const;
 
 private:
   int64_t axisSize(const std::string &axis) const;
+  int activationsOf(int stage, int64_t chunk);
+  uint32_t bufferIn(int stage, int region, const std::string &name, plan::DType dtype, const Shape &shape);
   plan::Plan plan;
 };
 

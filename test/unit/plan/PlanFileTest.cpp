@@ -101,7 +101,7 @@ TEST_F(PlanFileTest, WrongFilesAreNamed) {
 TEST_F(PlanFileTest, NewerVersionIsRefused) {
   std::string bytes = encodePlan(test::tinyPipeline());
   bytes[8] = 7;
-  expectContains(errorOf(write(bytes)), "has format version 7, but this build reads version 1");
+  expectContains(errorOf(write(bytes)), "has format version 7, but this build reads version 2");
 }
 
 TEST_F(PlanFileTest, TrailingBytesAreRefused) {

@@ -1,0 +1,101 @@
+//===- ChunkedPlan.cpp - two chunks on one rank -----------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See ChunkedPlan.h.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/plan/ChunkedPlan.h"
+#include "test/unit/plan/PlanBuilder.h"
+
+using namespace tgpt;
+using namespace tgpt::test;
+
+namespace {
+
+struct Buffers {
+  uint32_t w, g, x, y, z, d, e, t, s;
+};
+
+} // namespace
+
+static Buffers addBuffers(PlanBuilder &b) {
+  Buffers made;
+  plan::Variable &weight = b.variable(0, "w", plan::Variable::PARAMETER, plan::F64, {4}, {{}});
+  weight.mutable_initializer()->set_value(0.5);
+  made.w = weight.buffer();
+  made.g = b.variable(0, "w.grad", plan::Variable::GRADIENT, plan::F64, {4}, {{}}).buffer();
+  made.x = b.activation(0, "x", 0, plan::F64, {4});
+  made.e = b.activation(0, "e", 0, plan::F64, {4});
+  made.z = b.activation(0, "z", 1, plan::F64, {4});
+  made.d = b.activation(0, "d", 1, plan::F64, {4});
+  made.y = b.buffer(0, "y", plan::Region::SCRATCH, plan::F64, {4});
+  made.t = b.buffer(0, "t", plan::Region::SCRATCH, plan::F64, {4});
+  made.s = b.buffer(0, "s", plan::Region::SCRATCH, plan::F64, {});
+  b.activationSlots(0, 3, 0);
+  b.activationSlots(0, 2, 1);
+  return made;
+}
+
+/// The segments, in the order of ChunkedSegment.
+static void addSegments(PlanBuilder &b, const Buffers &in) {
+  uint32_t up = b.channel(0, 0, 2, plan::F64, {4}), down = b.channel(0, 0, 1, plan::F64, {4});
+  b.segment(0, "begin", plan::Segment::BEGIN);
+  b.segment(0, "forward", plan::Segment::FORWARD);
+  b.segment(0, "forward.1", plan::Segment::FORWARD, 1);
+  b.segment(0, "backward.1", plan::Segment::BACKWARD, 1);
+  b.segment(0, "weight_gradient.1", plan::Segment::WEIGHT_GRADIENT, 1);
+  b.segment(0, "backward", plan::Segment::BACKWARD);
+  b.segment(0, "weight_gradient", plan::Segment::WEIGHT_GRADIENT);
+  b.segment(0, "update", plan::Segment::UPDATE);
+  auto addToGradient = [&](uint32_t segment, uint32_t first, uint32_t second) {
+    b.kernel(0, segment, "add", {first, second}, {in.t});
+    setAttribute(b.kernel(0, segment, "accumulate", {in.t}, {in.g}), "accumulate", int64_t(1));
+  };
+  setAttribute(b.kernel(0, Begin, "fill", {}, {in.g}), "value", 0.0);
+  b.instruction(0, Forward, plan::Instruction::INPUT, "values", {}, {in.x});
+  b.kernel(0, Forward, "add", {in.x, in.w}, {in.y});
+  b.send(0, Forward, up, in.y);
+  b.receive(0, Forward1, up, in.z);
+  b.kernel(0, Backward1, "add", {in.z, in.z}, {in.d});
+  b.send(0, Backward1, down, in.d);
+  addToGradient(WeightGradient1, in.z, in.d);
+  b.receive(0, Backward, down, in.e);
+  addToGradient(WeightGradient, in.x, in.e);
+  b.kernel(0, Update, "sum_squares", {in.g}, {in.s});
+  b.instruction(0, Update, plan::Instruction::OUTPUT, "loss", {in.s}, {});
+}
+
+plan::Plan tgpt::test::chunkedPlan() {
+  PlanBuilder b(1, 1, 1, 3);
+  addSegments(b, addBuffers(b));
+  struct Entry {
+    uint32_t segment;
+    int64_t microBatch, slot;
+  };
+  b.run(0, Begin);
+  for (Entry entry : {Entry{Forward, 0, 0},
+                      {Forward, 1, 1},
+                      {Forward1, 0, 0},
+                      {Backward1, 0, 0},
+                      {Forward, 2, 2},
+                      {Forward1, 1, 1},
+                      {WeightGradient1, 0, 0},
+                      {Backward, 0, 0},
+                      {Backward1, 1, 1},
+                      {Backward, 1, 1},
+                      {WeightGradient, 0, 0},
+                      {Forward1, 2, 0},
+                      {WeightGradient1, 1, 1},
+                      {Backward1, 2, 0},
+                      {Backward, 2, 2},
+                      {WeightGradient1, 2, 0},
+                      {WeightGradient, 1, 1},
+                      {WeightGradient, 2, 2}})
+    b.run(0, entry.segment, entry.microBatch, entry.slot);
+  b.run(0, Update);
+  return b.build();
+}
