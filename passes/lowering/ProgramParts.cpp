@@ -95,7 +95,8 @@ static LogicalResult findFunctions(ModuleOp module, ProgramParts &parts) {
   return parts.microBatch ? success() : module.emitError("has no function of phase 'micro_batch'");
 }
 
-std::string ProgramParts::channelName(dist::SendRecvOp op, dist::SegmentKind kind) {
+/// "forward_0_to_1", or with chunks "forward_0.1_to_1.2".
+static std::string channelName(dist::SendRecvOp op, dist::SegmentKind kind) {
   auto end = [](int64_t stage, int64_t chunk) {
     return std::to_string(stage) + (chunk == 0 ? "" : "." + std::to_string(chunk));
   };
@@ -109,7 +110,7 @@ static LogicalResult addMessage(dist::SendRecvOp op, llvm::StringMap<unsigned> &
   auto sender = op.getInput().getDefiningOp<dist::SegmentOp>();
   if (!sender)
     return op.emitOpError("sends a value that no segment made");
-  std::string name = ProgramParts::channelName(op, sender.getKind());
+  std::string name = channelName(op, sender.getKind());
   if (unsigned earlier = channels[name]++)
     name += "_" + std::to_string(earlier);
   parts.messages.push_back({op, sender, StringAttr::get(op.getContext(), name)});

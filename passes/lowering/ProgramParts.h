@@ -57,9 +57,6 @@ struct ReportedValue {
 };
 
 struct ProgramParts {
-  /// "forward_0_to_1", or with chunks "forward_0.1_to_1.2".
-  static std::string channelName(dist::SendRecvOp op, dist::SegmentKind kind);
-
   dist::MeshOp mesh;
   mlir::func::FuncOp microBatch;
   llvm::SmallVector<mlir::func::FuncOp> functions;

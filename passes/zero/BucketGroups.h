@@ -30,7 +30,7 @@ struct BucketGroup {
 /// The parameters of `module` that have a gradient.
 llvm::SmallVector<TrainedParameter> findTrainedParameters(mlir::ModuleOp module);
 
-/// Groups them: see zero-form-buckets. `stageOf` gives the pipeline stage of a layer.
+/// Groups them: see zero-form-buckets. `stageOf` gives the virtual stage of a layer.
 llvm::SmallVector<BucketGroup> groupIntoBuckets(llvm::ArrayRef<TrainedParameter> parameters, int64_t bytesLimit,
                                                 llvm::function_ref<int64_t(int64_t layer)> stageOf);
 

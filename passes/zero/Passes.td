@@ -14,7 +14,7 @@ def FormBuckets : Pass<"zero-form-buckets", "::mlir::ModuleOp"> {
   let description = [{
     What data-parallel ranks share out is not each tensor but a flat one that holds many
     (ZeRO, arXiv 1910.02054): one collective moves it, and any size can be cut evenly. A
-    bucket holds whole layers, consecutive ones of one pipeline stage while their
+    bucket holds whole layers, consecutive ones of one virtual stage while their
     gradients fit into `bucket-mib`; a parameter that several layers use has one of its
     own. All members of a bucket have one dtype, are sharded by the same axes, have
     gradients partial over the same axes and are all weight-decayed or all not. The

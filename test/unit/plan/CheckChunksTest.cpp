@@ -107,7 +107,7 @@ TEST(CheckChunks, WhatAWeightGradientReadsWasWritten) {
       "segment 'backward.1', instruction 0 (send): input 0 'd' is read, but its byte 0 of 32 was not written "
       "before for this micro-batch",
       [](auto &, auto &stage) { stage.mutable_segments(Backward1)->mutable_instructions()->DeleteSubrange(0, 1); });
-  // A backward before the weight_gradient overwrites what that needs.
+  // Nor t, which the backward has left behind.
   expectRefused("'t' is read, but its byte 0 of 32 was not written before in this segment", [](auto &, auto &stage) {
     stage.mutable_segments(WeightGradient)->mutable_instructions()->DeleteSubrange(0, 1);
   });
@@ -115,14 +115,13 @@ TEST(CheckChunks, WhatAWeightGradientReadsWasWritten) {
 
 // A rank that waits for a message of its own, or for room in its own channel, waits forever.
 TEST(CheckChunks, MessagesOfARankToItself) {
-  expectRefused(
-      "no stage can advance: stage 0, segment 'forward.1', instruction 0 (recv) for micro-batch 0 waits for a "
-      "message on channel 0",
-      [](auto &, auto &stage) {
-        stage.mutable_schedule()->SwapElements(1, 3); // F0.1 first
-        stage.mutable_schedule()->SwapElements(2, 3);
-      });
-  expectRefused("waits for room in channel 0", [](auto &plan, auto &) {
+  expectRefused("deadlock: stage 0 waits for stage 0\n  stage 0, entry 1 of 20 (segment 'forward.1', micro-batch 0), "
+                "instruction 0 (recv) waits for a message on channel 0, sent by stage 0, entry 2",
+                [](auto &, auto &stage) {
+                  stage.mutable_schedule()->SwapElements(1, 3); // F0.1 first
+                  stage.mutable_schedule()->SwapElements(2, 3);
+                });
+  expectRefused("waits for room in channel 0 of depth 1, made by stage 0", [](auto &plan, auto &) {
     plan::Channel &channel = *plan.mutable_channels(0);
     channel.set_depth(1);
     channel.mutable_receive_buffers()->RemoveLast();
