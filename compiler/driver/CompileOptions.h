@@ -28,9 +28,10 @@ struct LossScaling {
 
 /// One configuration of a training run.
 struct CompileOptions {
-  int64_t dp = 1; ///< data-parallel ranks
-  int64_t pp = 1; ///< pipeline stages
-  int64_t tp = 1; ///< tensor-parallel ranks
+  int64_t dp = 1;  ///< data-parallel ranks
+  int64_t pp = 1;  ///< pipeline stages
+  int64_t vpp = 1; ///< model chunks of each stage
+  int64_t tp = 1;  ///< tensor-parallel ranks
   bool sequenceParallel = false;
   int64_t zero = 0;               ///< what dp ranks share out: 1 optimizer states, 2 gradients too, 3 parameters too
   int64_t zeroBucketMib = 25;     ///< MiB of gradients up to which layers share a bucket; stage 3 has a bucket a layer
@@ -44,7 +45,8 @@ struct CompileOptions {
   std::string recompute = "none"; ///< none, selective or full
   bool overlap = false;           ///< start collectives early, so that computation hides them
   int64_t prefetch = 2;           ///< with overlap: collectives of what needs no computation, ahead of their use
-  std::vector<int64_t> stages;    ///< layers a stage; empty: as even as possible
+  std::vector<int64_t> stages;    ///< layers a virtual stage; empty: as even as possible
+  std::string schedule = "1f1b";  ///< gpipe, 1f1b or zero-bubble
   std::string reduction = "fast"; ///< canonical: every grid gives the bits of one rank
   int64_t reductionChunks = 8;    ///< chunks of a canonically reduced dim: the largest tp
   double maxGradNorm = 1.0;

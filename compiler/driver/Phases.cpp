@@ -89,7 +89,10 @@ static std::string shardingPipeline(const CompileOptions &options) {
 }
 
 static std::string chooseStages(const CompileOptions &options) {
-  return options.stages.empty() ? "dist-choose-stages" : "dist-choose-stages{stages=" + joined(options.stages) + "}";
+  std::string given = options.vpp > 1 ? "chunks=" + std::to_string(options.vpp) : "";
+  if (!options.stages.empty())
+    given += (given.empty() ? "" : " ") + ("stages=" + joined(options.stages));
+  return "dist-choose-stages" + (given.empty() ? "" : "{" + given + "}");
 }
 
 // Buckets end where stages do, so the cut is decided first; the pipelined phase keeps it.
@@ -106,8 +109,9 @@ static std::string zeroPipeline(const CompileOptions &options) {
 }
 
 static std::string pipelinePipeline(const CompileOptions &options) {
-  return chooseStages(options) +
-         ",dist-split-stages,dist-schedule-1f1b{micro-batches=" + std::to_string(options.microBatches) + "}" +
+  return chooseStages(options) + ",dist-split-stages" +
+         (options.schedule == "zero-bubble" ? ",dist-split-weight-gradients" : "") +
+         ",dist-schedule{kind=" + options.schedule + " micro-batches=" + std::to_string(options.microBatches) + "}" +
          (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(options.prefetch) + "}" : "");
 }
 

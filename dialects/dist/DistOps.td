@@ -346,7 +346,7 @@ def Dist_SendRecvOp : Dist_Op<"send_recv", [AllTypesMatch<["input", "output"]>,
     same other coordinates. The plan holds it as a send at the end of the producing
     segment and a receive at the start of the consuming one. Between two chunks of one
     stage it is a message that a rank sends itself. `depth` messages may be on the way
-    before the sender waits; without it there is room for one at least.
+    before the sender waits; without it, or 1: one.
 
     ```mlir
     // args: %x: tensor<4x8xf32>

@@ -86,6 +86,10 @@ mlir::NamedAttrList scalarAttributes(mlir::Operation *op);
 /// The accumulation and statistics type of a compute type: f64 for f64, else f32.
 mlir::Type accumulationType(mlir::Type elementType);
 
+/// The op's results are gradients of parameters, for which no other pipeline stage waits.
+template <typename ConcreteType>
+class ParameterGradient : public mlir::OpTrait::TraitBase<ConcreteType, ParameterGradient> {};
+
 } // namespace tgpt
 
 #include "dialects/interfaces/OpKnowledge.h.inc"

@@ -7,7 +7,7 @@
 //
 // The questions that passes ask of an op, so that no pass needs to know ops: how is
 // it differentiated, how may it be sharded, what does it cost, which kernel runs it,
-// in which order does it add, and which random numbers does it draw.
+// in which order does it add, which random numbers does it draw, and can its result wait.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_TD
@@ -157,6 +157,12 @@ def RandomStreamOpInterface : OpInterface<"RandomStreamOpInterface"> {
     InterfaceMethod<"Sets the seed.",
       "void", "setStreamSeed", (ins "int64_t":$seed)>,
   ];
+}
+
+// An op whose results are gradients of parameters, and nothing else comes of it: no other
+// stage of a pipeline waits for them, so they can be computed later than the rest of a backward.
+def ParameterGradient : NativeOpTrait<"ParameterGradient"> {
+  let cppNamespace = "::tgpt";
 }
 
 #endif // TGPT_DIALECTS_INTERFACES_OPKNOWLEDGE_TD

@@ -22,7 +22,7 @@ class Tgpt_BackwardOp<string mnemonic, list<Trait> traits = [], list<string> ker
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [ChunkedSum<>.T], ["getShardOffsets", "canAccumulate"]> {
+def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [ParameterGradient, ChunkedSum<>.T], ["getShardOffsets", "canAccumulate"]> {
   let summary = "add each token's gradient to its row of the table";
   let description = [{
     Rule `ab,abD->VD`. The row count is that of the result; V is in the result only:
@@ -90,7 +90,7 @@ def Tgpt_LinearDgradSumOp : Tgpt_BackwardOp<"linear_dgrad_sum", [ChunkedSum<["jo
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
-def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ChunkedSum<>.T], ["canAccumulate"], ["getFlops", "getKernelKind"]> {
+def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ParameterGradient, ChunkedSum<>.T], ["canAccumulate"], ["getFlops", "getKernelKind"]> {
   let summary = "gradient of a linear's weight";
   let description = [{
     `dw = dy^T x`. Rule `..N,..K->NK`: the rows are a reduction, so sharded rows
@@ -113,7 +113,7 @@ def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ChunkedSum<>.T], ["can
   let results = (outs Tgpt_AccTensor:$weight_grad);
 }
 
-def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
+def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [ParameterGradient, ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
   let summary = "gradient of what was broadcast: the sum over the leading dims";
   let description = [{
     For a bias or a position table. The result's shape is the trailing dims of the

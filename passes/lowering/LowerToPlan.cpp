@@ -34,10 +34,9 @@ namespace {
 /// Builds the program of a module.
 class ProgramLowering {
 public:
-  ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t channelDepth, int64_t globalBatch,
-                  StringRef options)
-      : module(module), parts(parts), seed(seed), channelDepth(channelDepth), globalBatch(globalBatch),
-        options(options), builder(module.getContext()) {}
+  ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t globalBatch, StringRef options)
+      : module(module), parts(parts), seed(seed), globalBatch(globalBatch), options(options),
+        builder(module.getContext()) {}
 
   /// The program, inserted at the end of the module; null after an error.
   planir::ProgramOp run();
@@ -48,7 +47,7 @@ private:
   void addChannels();
   /// Messages that a channel holds: no more than a step sends.
   int64_t depthOf(Message message) const {
-    return std::min<int64_t>(message.op.getDepth().value_or(channelDepth), parts.microBatches());
+    return std::min<int64_t>(message.op.getDepth().value_or(1), parts.microBatches());
   }
   LogicalResult addStage(int64_t stage, GroupTable &groups);
   void addVariables(StageLowering &lowering, const StageFlow &flow, int64_t stage);
@@ -59,7 +58,7 @@ private:
   ModuleOp module;
   ProgramParts &parts;
   uint64_t seed;
-  int64_t channelDepth, globalBatch;
+  int64_t globalBatch;
   StringRef options;
   OpBuilder builder;
   planir::ProgramOp program;
@@ -271,14 +270,10 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (channelDepth < 1) {
-      module.emitError() << "option 'channel-depth' is " << channelDepth.getValue() << ", expected at least 1";
-      return signalPassFailure();
-    }
     FailureOr<ProgramParts> parts = findProgramParts(module);
     if (failed(parts) || failed(checkGlobalBatch(module, *parts)))
       return signalPassFailure();
-    ProgramLowering lowering(module, *parts, seed, channelDepth, globalBatch, optionsText);
+    ProgramLowering lowering(module, *parts, seed, globalBatch, optionsText);
     planir::ProgramOp program = lowering.run();
     if (!program)
       return signalPassFailure();

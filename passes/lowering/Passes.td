@@ -49,9 +49,6 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tgpt::planir::PlanDialect"];
   let options = [
     Option<"seed", "seed", "uint64_t", "0", "Seed of the first weights">,
-    Option<"channelDepth", "channel-depth", "int64_t", "2",
-           "Messages a channel holds before its sender waits, where its send_recv has no depth; 2, so that one can be "
-           "filled while one is read">,
     Option<"globalBatch", "global-batch", "int64_t", "0",
            "Samples of a step, where they are fewer than its micro-batches hold; 0: as many as these hold">,
     Option<"optionsText", "options", "std::string", "\"\"", "Command line to record in the plan">,

@@ -193,10 +193,7 @@ struct OverlapCollectives : tgpt::impl::OverlapCollectivesBase<OverlapCollective
       module.emitError("has no dist.mesh");
       return signalPassFailure();
     }
-    SegmentOrder::Buckets buckets;
-    for (auto bucket : module.getOps<BucketOp>())
-      for (StringRef member : bucket.getMembers().getAsValueRange<FlatSymbolRefAttr>())
-        buckets[member] = bucket.getSymName();
+    SegmentOrder::Buckets buckets = SegmentOrder::bucketsOf(module);
     OverlapCounts counts;
     for (auto function : module.getOps<func::FuncOp>())
       for (auto segment : function.getOps<dist::SegmentOp>())

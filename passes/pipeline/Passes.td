@@ -118,36 +118,97 @@ def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   ];
 }
 
-def ScheduleOneForwardOneBackward : Pass<"dist-schedule-1f1b", "::mlir::ModuleOp"> {
-  let summary = "order each stage's segments by one-forward-one-backward";
+def SplitWeightGradients : Pass<"dist-split-weight-gradients", "::mlir::ModuleOp"> {
+  let summary = "put the gradients of weights, which nobody waits for, in segments of their own";
   let description = [{
-    Stage `s` of `pp` runs min(m, pp - s - 1) forwards to fill the pipeline, then a forward
-    and a backward in turn, then the remaining backwards (PipeDream-Flush, arXiv
-    2006.09503). It has min(m, pp - s) activation slots; micro-batch `i` uses slot `i`
-    modulo that. Earlier schedules are replaced.
+    The ops that give gradients of parameters, and all that follows from them alone
+    (reductions, casts, packs, additions to states), leave each backward for a new
+    segment behind it, unless what they compute is sent or kept. Collectives and recomputed
+    activations that only they need go with them where that keeps no more bytes from one
+    segment to the other. Values of the backward that they use are yielded and stay in the activation slot; reads of
+    parameters are repeated. Uses of a variable keep their order, so results do not
+    change.
 
-    **Input**: the segments of `dist-split-stages`.
+    **Input**
+    ```mlir
+    %1 = dist.segment backward stage 0 {
+      %w = tgpt.read @w : tensor<6x8xf32>
+      %dx = tgpt.linear_dgrad %dy, %w : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+      %dw = tgpt.linear_wgrad %dy, %x : (tensor<4x6xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+      tgpt.accumulate %dw, @w.gradient : tensor<6x8xf32>
+      dist.yield %dx : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    ```
+    **Output**
+    ```mlir
+    %1 = dist.segment backward stage 0 {
+      %w = tgpt.read @w : tensor<6x8xf32>
+      %dx = tgpt.linear_dgrad %dy, %w : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+      dist.yield %dx : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    dist.segment weight_gradient stage 0 {
+      %dw = tgpt.linear_wgrad %dy, %x : (tensor<4x6xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+      tgpt.accumulate %dw, @w.gradient : tensor<6x8xf32>
+    }
+    ```
+    A backward that has nothing else to do stays whole.
+
+    Remarks name the bytes that each stage keeps from a backward to its weight_gradient.
+
+    Fails when: the micro-batch has no segments, or has weight_gradients already; a
+    collective of a backward is started (dist-overlap-collectives comes later).
+  }];
+  let dependentDialects = ["::tgpt::dist::DistDialect"];
+  let statistics = [
+    Statistic<"backwardsSplit", "backwards-split", "backwards that have a weight_gradient now">,
+    Statistic<"backwardsWhole", "declined-whole", "backwards left whole: nothing to put off, or nothing else to do">,
+    Statistic<"opsMoved", "ops-moved", "ops of the weight_gradients">,
+    Statistic<"valuesKept", "values-kept", "values kept from a backward to its weight_gradient">,
+  ];
+}
+
+def ScheduleStages : Pass<"dist-schedule", "::mlir::ModuleOp"> {
+  let summary = "order each stage's segments over the micro-batches, and give channels their depth";
+  let description = [{
+    Writes a `dist.schedule` for each stage and the `depth` of each `dist.send_recv`.
+    `gpipe` runs all forwards, then all backwards. `1f1b` begins with forwards that fill
+    the pipeline, then does a forward and a backward in turn; with several chunks a stage
+    it is interleaved (arXiv 2104.04473), for any number of micro-batches.
+    `zero-bubble` (ZB-H1, arXiv 2401.10241) runs weight_gradients where a stage would wait,
+    and holds no more micro-batches than 1f1b does on its fullest stage.
+
+    A micro-batch has the lowest free slot of its chunk from its forward to its last
+    entry. A channel holds the fewest messages with which no stage waits for room in unit
+    times; then none waits in a circle, whatever the real times are. Earlier schedules and
+    depths are replaced.
+
+    **Input**: the segments of `dist-split-stages`, perhaps with those of
+    `dist-split-weight-gradients`.
     ```mlir
     dist.mesh @mesh (dp = 1, pp = 2, tp = 1)
     ```
-    **Output**: with `micro-batches=3`
+    **Output**: with `kind=1f1b micro-batches=3`
     ```mlir
     dist.mesh @mesh (dp = 1, pp = 2, tp = 1)
     dist.schedule stage 0 of 3 slots [2] warm_up ["F0@0"] steady ["F1@1", "B0@0", "F2@0", "B1@1"] cool_down ["B2@0"]
     dist.schedule stage 1 of 3 slots [1] warm_up [] steady ["F0@0", "B0@0", "F1@0", "B1@0", "F2@0", "B2@0"] cool_down []
     ```
 
-    Fails when: the micro-batch has not one forward and one backward segment a stage;
-    `micro-batches` is out of range.
+    Fails when: a stage's chunk has a forward without a backward or the other way round, or
+    two of a kind; there are weight_gradients and the kind has no place for them; an option
+    is out of range.
   }];
   let dependentDialects = ["::tgpt::dist::DistDialect"];
   let options = [
+    Option<"kind", "kind", "std::string", "\"1f1b\"",
+           "gpipe, 1f1b or zero-bubble; by default 1f1b, which needs the least memory">,
     Option<"microBatches", "micro-batches", "int64_t", "1",
            "micro-batches in a step, a count; by default 1, which needs no slots beyond one">,
   ];
   let statistics = [
-    Statistic<"entriesWritten", "entries-written", "forwards and backwards in all schedules">,
+    Statistic<"entriesWritten", "entries-written", "forwards, backwards and weight_gradients in all schedules">,
     Statistic<"schedulesReplaced", "schedules-replaced", "schedules that were there before">,
+    Statistic<"channelsDeepened", "channels-deepened", "channels that hold more than one message">,
   ];
 }
 

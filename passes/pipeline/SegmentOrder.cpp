@@ -25,6 +25,14 @@ bool tgpt::isFetch(Operation *collective) {
   return !producer || producer->getBlock() != collective->getBlock() || isa<ReadOp>(producer);
 }
 
+SegmentOrder::Buckets SegmentOrder::bucketsOf(ModuleOp module) {
+  Buckets buckets;
+  for (auto bucket : module.getOps<BucketOp>())
+    for (StringRef member : bucket.getMembers().getAsValueRange<FlatSymbolRefAttr>())
+      buckets[member] = bucket.getSymName();
+  return buckets;
+}
+
 SegmentOrder::SegmentOrder(Block &block, const Buckets &buckets) : block(block), buckets(buckets) {
   for (Operation &op : block.without_terminator()) {
     ops.push_back(&op);

@@ -33,6 +33,9 @@ public:
   /// Buckets by the variables that lie in them.
   using Buckets = llvm::StringMap<llvm::StringRef>;
 
+  /// The buckets of a module.
+  static Buckets bucketsOf(mlir::ModuleOp module);
+
   /// Of the block's ops but its terminator.
   SegmentOrder(mlir::Block &block, const Buckets &buckets);
 
@@ -41,6 +44,12 @@ public:
   bool dependsOn(mlir::Operation *later, mlir::Operation *earlier) const {
     auto found = predecessors.find(later);
     return found != predecessors.end() && found->second.contains(earlier);
+  }
+  /// Whether `op` must come behind one of `earlier`, directly.
+  bool dependsOnAny(mlir::Operation *op, const llvm::DenseSet<mlir::Operation *> &earlier) const {
+    auto found = predecessors.find(op);
+    return found != predecessors.end() &&
+           llvm::any_of(found->second, [&](mlir::Operation *before) { return earlier.contains(before); });
   }
 
   /// Moves `op`, and before it what it needs, ahead of the other ops at or behind

@@ -126,6 +126,7 @@ private:
       if (drawn.ranks() > 16)
         continue;
       int64_t chunks = oneOf<int64_t>({1, 2, 3, 3});
+      drawn.options.vpp = chunks;
       drawn.options.stages.assign(drawn.options.pp * chunks, 0);
       for (int64_t layer = 0; layer < model.model.layers; ++layer)
         ++drawn.options.stages[random() % drawn.options.stages.size()];

@@ -30,6 +30,7 @@ std::string Configuration::text() const {
           (model.fusedQkv ? " fused qkv" : "") + (model.fusedGateUp ? " fused gate-up" : "") + ", ignored " +
           textOf(ignored) + ":" + number(" --tp=", options.tp) + (options.sequenceParallel ? " --sp" : "") +
           number(" --dp=", options.dp) + number(" --pp=", options.pp);
+  text += " --schedule=" + options.schedule + number(" --vpp=", options.vpp);
   for (size_t i = 0; i < options.stages.size(); ++i)
     text += number(i == 0 ? " --stages=" : ",", options.stages[i]);
   if (options.lossScaling.mode == LossScaling::Mode::Fixed)
@@ -92,11 +93,11 @@ Configuration ConfigurationDraw::model() {
   return drawn;
 }
 
-/// Every stage at least one layer, the rest wherever they fall.
-std::vector<int64_t> ConfigurationDraw::stages(int64_t layers, int64_t pp) {
-  std::vector<int64_t> stages(pp, 1);
-  for (int64_t layer = pp; layer < layers; ++layer)
-    ++stages[random() % pp];
+/// Layers wherever they fall; virtual stages may be empty.
+std::vector<int64_t> ConfigurationDraw::stages(int64_t layers, int64_t virtualStages) {
+  std::vector<int64_t> stages(virtualStages, 0);
+  for (int64_t layer = 0; layer < layers; ++layer)
+    ++stages[random() % virtualStages];
   return stages;
 }
 
@@ -106,8 +107,7 @@ static bool isServed(const Configuration &drawn) {
   int64_t tp = drawn.options.tp;
   bool hasKvHeads = model.kvHeads % tp == 0 || tp % model.kvHeads == 0;
   bool isDivided = model.heads % tp == 0 && hasKvHeads && model.ffn % tp == 0;
-  return isDivided && (!drawn.options.sequenceParallel || model.sequenceLength % tp == 0) &&
-         drawn.options.pp <= model.layers;
+  return isDivided && (!drawn.options.sequenceParallel || model.sequenceLength % tp == 0);
 }
 
 /// Whether there is a canonical order of additions (test/passes/canonical-reduction-invalid.mlir).
@@ -130,6 +130,8 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.vocabularyMultiple = oneOf<int64_t>({1, 1, 1, 5, 16});
     options.pp = oneOf<int64_t>({1, 2, 3, 4});
     options.dp = oneOf<int64_t>({1, 2, 3, 3, 4, 6});
+    options.schedule = oneOf({"gpipe", "1f1b", "1f1b", "zero-bubble", "zero-bubble"});
+    options.vpp = oneOf<int64_t>({1, 1, 2, 3});
     options.sequenceParallel = options.tp > 1 && coin();
     options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6});
     options.recompute = oneOf({"none", "none", "selective", "full"});
@@ -152,7 +154,7 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     bool isCanonical = isServedCanonically(drawn) && coin();
     options.reduction = isCanonical ? "canonical" : "fast";
     if (options.pp > 1 && coin())
-      options.stages = stages(model.model.layers, options.pp);
+      options.stages = stages(model.model.layers, options.pp * options.vpp);
     return drawn;
   }
 }

@@ -51,7 +51,7 @@ private:
   /// One of the values, each as likely (std distributions differ between libraries).
   template <typename T> T oneOf(std::initializer_list<T> values) { return values.begin()[random() % values.size()]; }
   bool coin() { return random() & 1; }
-  std::vector<int64_t> stages(int64_t layers, int64_t pp);
+  std::vector<int64_t> stages(int64_t layers, int64_t virtualStages);
 
   std::mt19937_64 random;
 };

@@ -63,6 +63,8 @@ struct Grid {
   int bucketMib = 25; // holds all of a nano model; 0: a bucket a layer
   int zeroGroup = 0;
   int prefetch = 0;
+  const char *schedule = "1f1b";
+  int vpp = 1;
 
   /// 16 samples, or 12 where dp has a factor of three.
   int samples() const { return dp % 3 == 0 ? 12 : 16; }
@@ -72,13 +74,18 @@ struct Grid {
            " --micro-batch-samples=" + std::to_string(samples() / dp / microBatches) +
            (zero ? " --zero=" + std::to_string(zero) + " --zero-bucket-mib=" + std::to_string(bucketMib) : "") +
            (zeroGroup ? " --zero-group=" + std::to_string(zeroGroup) : "") +
-           (prefetch ? " --zero-prefetch=" + std::to_string(prefetch) : "");
+           (prefetch ? " --zero-prefetch=" + std::to_string(prefetch) : "") + " --schedule=" + schedule +
+           " --vpp=" + std::to_string(vpp);
   }
   std::string name() const {
     return "tp" + std::to_string(tp) + "pp" + std::to_string(pp) + "dp" + std::to_string(dp) + (sp ? "sp" : "") + "m" +
            std::to_string(microBatches) + (recompute == std::string("none") ? "" : std::string("_") + recompute) +
            (zero ? "zero" + std::to_string(zero) + (bucketMib == 0 ? "layers" : "") : "") +
-           (zeroGroup ? "by" + std::to_string(zeroGroup) : "") + (prefetch ? "ahead" + std::to_string(prefetch) : "");
+           (zeroGroup ? "by" + std::to_string(zeroGroup) : "") + (prefetch ? "ahead" + std::to_string(prefetch) : "") +
+           (schedule == std::string("gpipe")         ? "gpipe"
+            : schedule == std::string("zero-bubble") ? "zb"
+                                                     : "") +
+           (vpp > 1 ? "v" + std::to_string(vpp) : "");
   }
 };
 
@@ -138,6 +145,32 @@ std::vector<Grid> zeroGrids() {
   for (int prefetch : {1, 2, 9})
     all.push_back({2, 2, 2, true, 2, "none", 3, 0, 0, prefetch});
   all.push_back({1, 1, 4, false, 1, "full", 3, 0, 2, 1});
+  return all;
+}
+
+/// All schedules, in order of what they are made of: stages, chunks and micro-batches (fewer, as many and more than
+/// stages), then crossed with what changes a backward.
+std::vector<Grid> scheduledGrids() {
+  std::vector<Grid> all;
+  for (const char *schedule : {"gpipe", "1f1b", "zero-bubble"}) {
+    auto add = [&](Grid grid, int vpp) {
+      grid.schedule = schedule;
+      grid.vpp = vpp;
+      all.push_back(grid);
+    };
+    add({1, 1, 1, false, 4}, 2); // chunks of one stage
+    add({1, 2, 1, false, 1}, 2);
+    add({1, 2, 1, false, 2}, 2); // the same stage before and behind
+    add({1, 2, 1, false, 16}, 2);
+    add({1, 3, 1, false, 4}, 1);
+    add({1, 4, 1, false, 8}, 1);
+    add({1, 4, 1, false, 4}, 3); // more virtual stages than layers
+    add({2, 2, 1, true, 4}, 2);
+    add({2, 2, 2, true, 2, "full"}, 1);
+    add({1, 2, 2, false, 4, "selective", 2, 0}, 2);
+    add({2, 2, 2, false, 2, "none", 3, 0}, 1);
+    add({1, 3, 2, false, 4, "none", 1}, 2);
+  }
   return all;
 }
 
@@ -204,6 +237,8 @@ INSTANTIATE_TEST_SUITE_P(Grids, EquivalenceTest, testing::Combine(testing::Value
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Zero, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(plain), testing::ValuesIn(zeroGrids())), nameOf);
+INSTANTIATE_TEST_SUITE_P(Schedules, EquivalenceTest,
+                         testing::Combine(testing::ValuesIn(plain), testing::ValuesIn(scheduledGrids())), nameOf);
 INSTANTIATE_TEST_SUITE_P(Dropout, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withDropout), testing::ValuesIn(fewGrids())), nameOf);
 INSTANTIATE_TEST_SUITE_P(LossTerms, EquivalenceTest,

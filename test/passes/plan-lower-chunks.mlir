@@ -6,7 +6,7 @@
 // itself a message, through a channel as deep as its send_recv says.
 // CHECK-LABEL: plan.program @chunks
 // CHECK: plan.channel @forward_0_to_0.1 from 0 to 0 depth 3 :
-// CHECK-NEXT: plan.channel @backward_0.1_to_0 from 0 to 0 depth 2 :
+// CHECK-NEXT: plan.channel @backward_0.1_to_0 from 0 to 0 depth 1 :
 // CHECK-NOT: plan.channel
 // CHECK: plan.region activations slots 3{{$}}
 // CHECK-NEXT: plan.region activations chunk 1 slots 1{{$}}

@@ -1,11 +1,7 @@
 // RUN: tgpt-opt %s --plan-lower -split-input-file | FileCheck %s
-// RUN: tgpt-opt %s --plan-lower="channel-depth=1 seed=7 options='--pp=2 --micro-batches=2'" -split-input-file | FileCheck %s --check-prefix=OPTIONS
-// RUN: not tgpt-opt %s --plan-lower="channel-depth=0" -split-input-file 2>&1 | FileCheck %s --check-prefix=DEPTH
+// RUN: tgpt-opt %s --plan-lower="seed=7 options='--pp=2 --micro-batches=2'" -split-input-file | FileCheck %s --check-prefix=OPTIONS
 
 // OPTIONS: plan.program @two_stages {{.*}} seed 7 options "--pp=2 --micro-batches=2"
-// OPTIONS: plan.channel @forward_0_to_1 from 0 to 1 depth 1 :
-// OPTIONS: plan.messages @backward_1_to_0 in %{{[a-z_0-9.]+}} : !plan.buffer<4x6xf32>
-// DEPTH: option 'channel-depth' is 0, expected at least 1
 
 // A step on one rank. Reads name the buffers of their variables; what the backward
 // needs is kept in the activations, the rest is scratch.
@@ -140,9 +136,10 @@ module @gradient_over_activation {
 // -----
 
 // Two stages. A message is received before its first use and sent as soon as it is
-// there; what the backward of the receiver needs again is an activation.
+// there; what the backward of the receiver needs again is an activation. A channel holds one
+// message, or as many as its send_recv says and a step sends.
 // CHECK-LABEL: plan.program @two_stages
-// CHECK: plan.channel @forward_0_to_1 from 0 to 1 depth 2 : !plan.buffer<4x6xf32>
+// CHECK: plan.channel @forward_0_to_1 from 0 to 1 depth 1 : !plan.buffer<4x6xf32>
 // CHECK: plan.channel @backward_1_to_0 from 1 to 0 depth 2 : !plan.buffer<4x6xf32>
 // CHECK: plan.stage 0 {
 // CHECK: %[[M0:.*]] = plan.buffer "messages.backward_1_to_0.0" in communication
@@ -181,7 +178,7 @@ module @two_stages {
       %dx = tgpt.gelu_grad %dy, %1 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
       dist.yield %dx : tensor<4x6xf32>
     } : tensor<4x6xf32>
-    %4 = dist.send_recv %3 from 1 to 0 : tensor<4x6xf32>
+    %4 = dist.send_recv %3 from 1 to 0 depth 3 : tensor<4x6xf32>
     dist.segment backward stage 0 {
       %dx = tgpt.gelu_grad %4, %x : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
       dist.yield

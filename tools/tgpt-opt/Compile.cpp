@@ -10,6 +10,7 @@
 #include "compiler/emit/PlanEmitter.h"
 #include "compiler/report/CommunicationReport.h"
 #include "compiler/report/MemoryReport.h"
+#include "compiler/report/ScheduleReport.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,6 +19,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
+#include "passes/pipeline/schedule/Schedule.h"
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
@@ -124,30 +126,63 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
   if (options.reduction != "fast" && options.reduction != "canonical")
     return fail("--reduction is '" + options.reduction + "', expected fast or canonical");
   for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", request.memoryReport},
-                            {"communication-report", request.communicationReport}})
+                            {"communication-report", request.communicationReport},
+                            {"print-schedule", request.printSchedule}})
     if (form != "text" && form != "json" && form != "none")
       return fail("--" + name + " is '" + form + "', expected text, json or none");
+  if (options.vpp < 1 || options.vpp > 1024)
+    return fail("--vpp is " + llvm::Twine(options.vpp) + ", expected 1 to 1024");
+  if (!parseScheduleKind(options.schedule))
+    return fail("--schedule is '" + options.schedule + "', expected " + scheduleKindChoices());
   if (output.ends_with(".bin") && request.lastPhase != "plan")
     return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output +
                 "' is a compiled plan; use .mlir or .mlirbc");
   return success(succeeded(checkGlobalBatch(request)) && succeeded(checkLossScale(request)));
 }
 
-/// Runs the phases' passes on the module.
-static LogicalResult runPhases(ModuleOp module, const CompileRequest &request) {
-  std::vector<Phase> phases = phasesOf(request.options);
-  std::string pipeline = pipelineUpTo(phases, request.lastPhase);
-  if (pipeline.empty()) {
-    std::string names;
-    for (const Phase &phase : phases)
-      names += (names.empty() ? "" : ", ") + phase.name;
-    return fail("--compile-to is '" + request.lastPhase + "', expected one of " + names);
-  }
+static LogicalResult runPipeline(ModuleOp module, StringRef pipeline) {
   PassManager manager = PassManager::on<ModuleOp>(module.getContext());
   if (failed(parsePassPipeline(pipeline, manager)) || failed(applyPassManagerCLOptions(manager)))
     return failure();
   applyDefaultTimingPassManagerCLOptions(manager);
   return manager.run(module);
+}
+
+/// Without -o, --print-schedule is all that is asked for.
+static bool onlyPrintsSchedule(const CompileRequest &request, StringRef output) {
+  return request.printSchedule != "none" && output == "-";
+}
+
+static LogicalResult printSchedule(ModuleOp module, const CompileRequest &request) {
+  if (request.printSchedule == "json") {
+    llvm::outs() << scheduleReportJson(module, request.options.schedule);
+    return success();
+  }
+  GanttStyle style;
+  style.isColoured = llvm::sys::Process::StandardOutHasColors();
+  if (llvm::sys::Process::StandardOutIsDisplayed())
+    style.width = std::max<int64_t>(llvm::sys::Process::StandardOutColumns(), 40);
+  llvm::outs() << scheduleReportText(module, request.options.schedule, style);
+  return success();
+}
+
+/// Runs the phases' passes on the module. The schedule is IR of its own up to the last phase.
+static LogicalResult runPhases(ModuleOp module, const CompileRequest &request, StringRef output) {
+  std::vector<Phase> phases = phasesOf(request.options);
+  if (pipelineUpTo(phases, request.lastPhase).empty()) {
+    std::string names;
+    for (const Phase &phase : phases)
+      names += (names.empty() ? "" : ", ") + phase.name;
+    return fail("--compile-to is '" + request.lastPhase + "', expected one of " + names);
+  }
+  if (request.printSchedule == "none")
+    return runPipeline(module, pipelineUpTo(phases, request.lastPhase));
+  if (request.lastPhase != "pipelined" && request.lastPhase != "plan")
+    return fail("--print-schedule needs the IR of phase pipelined, but --compile-to is '" + request.lastPhase + "'");
+  if (failed(runPipeline(module, pipelineUpTo(phases, "pipelined"))) || failed(printSchedule(module, request)))
+    return failure();
+  bool isDone = request.lastPhase == "pipelined" || onlyPrintsSchedule(request, output);
+  return isDone ? success() : runPipeline(module, phases.back().pipeline);
 }
 
 static LogicalResult writeModule(ModuleOp module, StringRef output) {
@@ -215,7 +250,9 @@ LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, Stri
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module || failed(runPhases(*module, request)))
+  if (!module || failed(runPhases(*module, request, output)))
     return failure();
+  if (onlyPrintsSchedule(request, output))
+    return success();
   return output.ends_with(".bin") ? writePlan(*module, request, output) : writeModule(*module, output);
 }

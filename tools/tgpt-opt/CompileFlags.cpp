@@ -80,9 +80,29 @@ struct Flags {
       cl::desc("With --overlap, gathers of parameters and sums of gradients that may be under way "
                "ahead of their use (default 2)"),
       cl::value_desc("count"), cl::init(2), cl::cat(category)};
-  cl::list<int64_t> stages{"stages",
-                           cl::desc("Layers of each pipeline stage, such as 9,8,8,7 (default: as even as can be)"),
-                           cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
+  cl::opt<std::string> schedule{
+      "schedule",
+      cl::desc("Order of the micro-batches on each pipeline stage: gpipe (all forwards, then all backwards), 1f1b "
+               "(default: a forward and a backward in turn, the least memory) or zero-bubble (as 1f1b, and weight "
+               "gradients fill the gaps)"),
+      cl::value_desc("kind"), cl::init("1f1b"), cl::cat(category)};
+  cl::opt<int64_t> vpp{
+      "vpp",
+      cl::desc("Model chunks of each pipeline stage: more than 1 interleaves them, for shorter bubbles "
+               "and more messages (default 1)"),
+      cl::value_desc("chunks"), cl::init(1), cl::cat(category)};
+  cl::opt<std::string> printSchedule{
+      "print-schedule",
+      cl::desc("Print which stage does what when, as text (default) or json; without -o nothing else is written"),
+      cl::value_desc("form"),
+      cl::ValueOptional,
+      cl::init("none"),
+      cl::cat(category)};
+  cl::list<int64_t> stages{
+      "stages",
+      cl::desc("Layers of each pipeline stage, such as 9,8,8,7; with --vpp those of chunk 0 of all "
+               "stages, then of chunk 1... (default: as even as can be)"),
+      cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
   cl::opt<double> maxGradNorm{"max-grad-norm",
                               cl::desc("Clip gradients to this global norm; 0: no clipping (default 1)"),
                               cl::value_desc("norm"), cl::init(1.0), cl::cat(category)};
@@ -146,12 +166,12 @@ template <typename T> void append(std::string &text, const cl::opt<T> &flag) {
 std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
-  appendAll(flags->tp, flags->pp, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib, flags->zeroGroup,
-            flags->zeroPrefetch, flags->vocabularyMultiple, flags->microBatches, flags->microBatchSamples,
-            flags->globalBatch, flags->dtype, flags->recompute, flags->overlap, flags->prefetch, flags->reduction,
-            flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
-            flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff,
-            flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
+  appendAll(flags->tp, flags->pp, flags->vpp, flags->schedule, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib,
+            flags->zeroGroup, flags->zeroPrefetch, flags->vocabularyMultiple, flags->microBatches,
+            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->overlap,
+            flags->prefetch, flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2,
+            flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
+            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -189,6 +209,8 @@ CompileRequest tgpt::readCompileFlags() {
   CompileOptions &options = request.options;
   options.tp = flags->tp;
   options.pp = flags->pp;
+  options.vpp = flags->vpp;
+  options.schedule = flags->schedule;
   options.dp = flags->dp;
   options.sequenceParallel = flags->sp;
   options.zero = flags->zero;
@@ -222,6 +244,8 @@ CompileRequest tgpt::readCompileFlags() {
   request.lastPhase = flags->compileTo;
   request.memoryReport = flags->memoryReport;
   request.communicationReport = flags->communicationReport;
+  // --print-schedule alone has no value.
+  request.printSchedule = flags->printSchedule.empty() ? "text" : flags->printSchedule.getValue();
   request.flags = givenFlags();
   for (const auto &[name, option] : cl::getRegisteredOptions())
     request.isRequested |= llvm::is_contained(option->Categories, &flags->category) && option->getNumOccurrences() > 0;

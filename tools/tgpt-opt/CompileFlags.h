@@ -19,6 +19,7 @@ struct CompileRequest {
   bool isRequested = false;        ///< some compile flag was given
   std::string memoryReport;        ///< "text", "json" or "none"
   std::string communicationReport; ///< "text", "json" or "none"
+  std::string printSchedule;       ///< "text", "json" or, not asked for, "none"
   bool givesGlobalBatch = false;   ///< --global-batch was given
   std::string lossScale;           ///< as given, or empty
   std::string lossScaleTuning;     ///< the first flag given that tunes a dynamic loss scale, or empty

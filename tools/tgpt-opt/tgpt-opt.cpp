@@ -52,6 +52,8 @@ Compile a model for 8 ranks and print the memory that each of them needs:
   tgpt-opt --tp=2 --pp=2 --dp=2 --sp --micro-batches=4 model.mlir -o compiled.bin
 See the program of one rank, collectives included:
   tgpt-opt --tp=2 --compile-to=partitioned model.mlir
+See which pipeline stage does what when:
+  tgpt-opt --pp=4 --schedule=zero-bubble --micro-batches=8 --print-schedule model.mlir
 Watch every pass at work:
   tgpt-opt --tp=2 --mlir-print-ir-after-all model.mlir -o compiled.bin
 Run one pass:
