@@ -243,8 +243,9 @@ std::optional<ChunkedDim> AttentionOp::getChunkedDim() {
   return ChunkedDim{0, 1, ChunkedDim::Cut::Whole};
 }
 
+// The gradients of a KV head are sums over the query heads that share it.
 std::optional<ChunkedDim> AttentionGradOp::getChunkedDim() {
-  return ChunkedDim{0, 1, ChunkedDim::Cut::Whole};
+  return ChunkedDim{1, 2};
 }
 
 LogicalResult AttentionOp::buildBackward(OpBuilder &builder, Gradients &gradients) {

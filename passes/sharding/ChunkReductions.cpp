@@ -100,25 +100,44 @@ struct ChunkReductionsPass : tgpt::impl::ChunkReductionsBase<ChunkReductionsPass
       ++numExact;
       return success();
     }
-    char factor = factorOf(rule, *cut);
+    char factor = factorOf(rule, *cut, summed);
     for (char other : summed)
       if (dist::LayoutAttr::Axes axes = axesOf(op, rule, other, mesh);
           !axes.empty() && (other != factor || cut->cut == ChunkedDim::Cut::Whole))
         return op.emitOpError() << "adds up factor '" << other << "', which \"" << llvm::join(axes, "\", \"")
                                 << "\" shards, but its sum is not cut along it";
-    op->setAttr(chunksAttributeName, ChunksAttr::get(&getContext(), countOf(op, *cut), cut->operand, cut->dim));
+    op->setAttr(chunksAttributeName,
+                ChunksAttr::get(&getContext(), countOf(op, rule, *cut, factor), cut->operand, cut->dim));
     ++numChunked;
     return success();
   }
 
-  /// The factor that is cut, or 0 for a scalar operand.
-  static char factorOf(const ShardingRule &rule, const ChunkedDim &cut) {
+  /// The factor that is cut, of a product the one that is summed; 0 for a scalar operand.
+  static char factorOf(const ShardingRule &rule, const ChunkedDim &cut, StringRef summed) {
     const ShardingRule::Dims &dims = rule.operands[cut.operand];
-    return cut.dim < dims.size() ? dims[cut.dim].front() : '\0';
+    if (cut.dim >= dims.size())
+      return '\0';
+    for (char factor : dims[cut.dim])
+      if (summed.contains(factor))
+        return factor;
+    return dims[cut.dim].front();
   }
 
-  int64_t countOf(Operation *op, const ChunkedDim &cut) {
+  /// Chunks of a factor of known size inside of a product, for each entry of those before it.
+  std::optional<int64_t> countInProduct(const ShardingRule &rule, StringRef product, char factor) {
+    if (product.size() < 2 || !rule.sizeOf(factor))
+      return std::nullopt;
+    int64_t count = std::gcd(rule.sizeOf(factor)->entries, int64_t(chunks));
+    for (char before : product.take_until([&](char other) { return other == factor; }))
+      count *= rule.sizeOf(before)->entries;
+    return count;
+  }
+
+  int64_t countOf(Operation *op, const ShardingRule &rule, const ChunkedDim &cut, char factor) {
     SmallVector<int64_t> shape = globalShapeOf(cast<RankedTensorType>(op->getOperand(cut.operand).getType()));
+    if (cut.cut == ChunkedDim::Cut::IntoChunks && cut.dim < shape.size())
+      if (std::optional<int64_t> count = countInProduct(rule, rule.operands[cut.operand][cut.dim], factor))
+        return *count;
     if (cut.cut == ChunkedDim::Cut::Whole || cut.dim >= shape.size())
       return 1;
     if (cut.cut == ChunkedDim::Cut::EachElement)

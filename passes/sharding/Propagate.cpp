@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/FlatTensor.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -28,6 +29,7 @@
 #include "passes/sharding/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tgpt {
@@ -213,16 +215,26 @@ private:
     return read && isa<ParameterOp>(lookup(read.getSymbolAttr()));
   }
 
+  /// Parameters before other operands, those cut by more axes before those cut by fewer: it costs nothing to take a
+  /// part of what is whole (key and value weights beside that of the queries).
+  SmallVector<unsigned> strongestFirst(Operation *op) {
+    auto strength = [&](unsigned operand) {
+      Value value = op->getOperand(operand);
+      return isParameter(value) ? 1 + dist::shardingAxesOf(layoutOf(value)).size() : 0;
+    };
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, op->getNumOperands()));
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) { return strength(a) > strength(b); });
+    return order;
+  }
+
   FactorAxes assignAxes(ShardingRuleOpInterface op) {
     FactorAxes axes(op, op.getShardingRule(), mesh);
     const ShardingRule &rule = axes.getRule();
     for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results))
       if (LayoutAttr pinned = pinnedLayout(result))
         axes.offer(dims, pinned);
-    for (bool fromParameters : {true, false})
-      for (auto [operand, dims] : llvm::zip_equal(op->getOperands(), rule.operands))
-        if (isParameter(operand) == fromParameters)
-          axes.offer(dims, layoutOf(operand));
+    for (unsigned operand : strongestFirst(op))
+      axes.offer(rule.operands[operand], layoutOf(op->getOperand(operand)));
     declined += axes.getDeclined();
     return axes;
   }

@@ -69,11 +69,6 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
       return signalPassFailure();
     // Canonically, one rank runs the program of many, cut along the very same dims.
     bool isCanonical = addsCanonically(getOperation());
-    if (isCanonical && split->inner > 1) {
-      getOperation().emitError() << "tp is " << int64_t(tp) << ", but canonical reduction needs a tp that divides the "
-                                 << split->outer << " KV heads; the nearest legal value is " << split->outer;
-      return signalPassFailure();
-    }
     addMesh(*split);
     if ((tp > 1 || isCanonical) && failed(shardModel(model)))
       return signalPassFailure();
@@ -158,6 +153,8 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
         result = shardLinear(linear, symbols, featureAxes);
       else if (auto ruled = dyn_cast<ShardingRuleOpInterface>(op))
         result = followFeatures(ruled, featureAxes);
+      if (auto add = dyn_cast<AddOp>(op))
+        shardPositions(add, symbols);
       if (failed(result))
         return failure();
     }
@@ -185,6 +182,16 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
       return failure();
     op->setAttr(decisionAttributeName, sequenceSharded(type.getRank()));
     return success();
+  }
+
+  /// A parameter with a row for each position, where the positions are sharded: a rank has the rows of its own, and
+  /// their gradient. Canonically the squares of a gradient are cut as on one rank, which may not depend on sp.
+  void shardPositions(AddOp op, const SymbolTable &symbols) {
+    ParameterOp positions = parameterOf(op.getRhs(), symbols);
+    bool hasRows = op.getRhs().getType().getRank() == 2 && op.getOutput().getType().getRank() == 3;
+    if (!sequenceParallel || addsCanonically(op) || !positions || !hasRows || decisionOf(positions))
+      return;
+    decide(positions, 0, tensorAxes);
   }
 
   /// [dp, tp, -, ...]: the layout of the residual stream under sequence parallelism.

@@ -44,7 +44,7 @@ static SmallVector<ShardingRule::Size> freeSizes(const ShardingRule &rule, Strin
   return sizes;
 }
 
-/// The parts of `tp` that cut the factors, 1 left out; nothing where none do.
+/// The parts of `tp` that cut the factors, outermost first; nothing where none do.
 static std::optional<SmallVector<int64_t>> cutsOf(ArrayRef<ShardingRule::Size> sizes, int64_t tp) {
   SmallVector<int64_t> cuts;
   for (const ShardingRule::Size &size : sizes) {
@@ -54,8 +54,7 @@ static std::optional<SmallVector<int64_t>> cutsOf(ArrayRef<ShardingRule::Size> s
     }
     if (tp % size.entries != 0)
       return std::nullopt;
-    if (size.entries > 1)
-      cuts.push_back(size.entries);
+    cuts.push_back(size.entries); // 1 as well: one KV head is every rank's
     tp /= size.entries;
   }
   return std::nullopt;

@@ -196,6 +196,26 @@ const Grid grids[] = {
     {2, 2, 2, true, 4, "selective", 1}, // all together
 };
 
+/// Models whose KV heads are fewer than tp, and what shares one.
+const Model sharingModels[] = {
+    {"nano_kv2", "nano", {{"kv_heads", "2"}, {"dropout", "0.1"}, {"attention_dropout", "0.2"}}},
+    {"nano_kv1", "nano", {{"kv_heads", "1"}, {"tied_embeddings", "false"}, {"fused_qkv", "true"}}, 0.1},
+    {"nano_kv2_norms", "nano", {{"kv_heads", "2"}, {"qk_norm", "true"}, {"vocabulary", "250"}}},
+    {"nano_odd_groups", "nano", {{"heads", "12"}, {"kv_heads", "2"}, {"width", "96"}}}, // 6 query heads a KV head
+};
+
+const Grid sharingGrids[] = {
+    {2, 1, 1},
+    {4, 1, 1},
+    {4, 1, 1, true},
+    {4, 2, 2, false, 4},
+    {4, 1, 4, true, 2},
+    {4, 2, 2, true, 1, "full"},
+    {4, 1, 2, true, 2, "selective", 1, 0, true},
+    {4, 1, 2, false, 1, "none", 3},
+    {4, 1, 4, true, 1, "none", 2, 2},
+};
+
 class CanonicalTest : public testing::TestWithParam<std::tuple<Model, Grid>> {};
 
 } // namespace
@@ -209,6 +229,18 @@ INSTANTIATE_TEST_SUITE_P(Grids, CanonicalTest, testing::Combine(testing::ValuesI
                          [](const auto &info) {
                            return std::get<0>(info.param).name + ("_" + std::get<1>(info.param).name());
                          });
+
+INSTANTIATE_TEST_SUITE_P(SharedKvHeads, CanonicalTest,
+                         testing::Combine(testing::ValuesIn(sharingModels), testing::ValuesIn(sharingGrids)),
+                         [](const auto &info) {
+                           return std::get<0>(info.param).name + ("_" + std::get<1>(info.param).name());
+                         });
+
+// All eight query heads of nano on ranks of their own, four KV heads shared by two of them each.
+TEST(Canonical, ServesAsManyRanksAsQueryHeads) {
+  for (const Grid &grid : {Grid{8, 1, 1}, Grid{8, 1, 1, true, 2}})
+    expectSameBits(train(compile(models[0], optionsOf(models[0], grid, "canonical"))), reference(models[0]));
+}
 
 TEST(Canonical, IsWhatGivesTheBits) {
   for (const Model &model : {models[0], models[1]}) {

@@ -115,7 +115,7 @@ static bool isServedCanonically(const Configuration &drawn) {
   const CompileOptions &options = drawn.options;
   auto isPowerOfTwo = [](int64_t number) { return (number & (number - 1)) == 0; };
   bool hasTrees = options.zeroGroup == 0 || options.zeroGroup == options.dp || isPowerOfTwo(options.zeroGroup);
-  return drawn.model.kvHeads % options.tp == 0 && hasTrees && isPowerOfTwo(options.tp) &&
+  return hasTrees && isPowerOfTwo(options.tp) &&
          (options.dp * options.microBatches == 1 || isPowerOfTwo(options.microBatchSamples)) &&
          (options.dp == 1 || isPowerOfTwo(options.microBatches));
 }

@@ -121,6 +121,7 @@ private:
     bool isCanonical = options.reduction == "canonical";
     add("canonical reduction", isCanonical);
     add("canonical reduction and zero", isCanonical && options.zero > 0 && options.dp > 1);
+    add("canonical reduction, fewer KV heads than tp", isCanonical && model.kvHeads < options.tp);
     add("overlap", options.overlap);
     add("overlap and zero=3", options.overlap && options.zero == 3 && options.dp > 1);
     add("dropout", model.dropout > 0);

@@ -125,10 +125,10 @@ func.func @micro_batch(%tokens: tensor<4x8xi32>) {
   return
 }
 
-// One KV head for all: its weights are whole, and no axis is split.
-// MQA: dist.mesh @mesh (dp = 1, pp = 1, tp = 4)
-// MQA: @q {{.*}} {dist.layout = #dist.layout<[tp, -]>}
-// MQA: @k {{.*}} {dist.layout = #dist.layout<[-, -]>}
+// One KV head is all ranks': the axis that cuts KV heads has size 1.
+// MQA: dist.mesh @mesh (dp = 1, pp = 1, tp = 1, tp_inner = 4)
+// MQA: @q {{.*}} {dist.layout = #dist.layout<[{tp, tp_inner}, -]>}
+// MQA: @k {{.*}} {dist.layout = #dist.layout<[tp, -]>}
 
 //--- one-kv-head.mlir
 tgpt.parameter @q : tensor<8x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>

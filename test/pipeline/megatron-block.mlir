@@ -264,11 +264,11 @@
 // BIAS: dist.all_reduce sum %{{.+}} over ["tp"] : tensor<f32
 
 // With sequence parallelism the bias is added to a rank's tokens, and its gradient is a sum
-// over tp like those of the norms. Positions are sliced, and their gradient gathered.
+// over tp like those of the norms. A rank has the positions of its tokens and their gradient: nothing is gathered.
 // BIAS-SP-LABEL: func.func @micro_batch
 // BIAS-SP: dist.reduce_scatter %{{.+}} dim 1 over ["tp"] {tgpt.layer = -1 : i64}
-// BIAS-SP: %[[POSITION:.+]] = tgpt.read @position.weight
-// BIAS-SP: dist.slice %[[POSITION]] dim 0 over ["tp"] {tgpt.layer = -1 : i64}
+// BIAS-SP: %[[POSITION:.+]] = tgpt.read @position.weight {{.*}} : tensor<3x8xf32, #dist.layout<[tp, -], of = [6, 8]>>
+// BIAS-SP: tgpt.add %{{.+}}, %[[POSITION]] {
 // BIAS-SP: dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = 0 : i64}
 // BIAS-SP: %[[BDOWN:.+]] = tgpt.read @layers.0.mlp.down.bias
 // BIAS-SP: %[[DOWN:.+]] = tgpt.linear
@@ -284,7 +284,6 @@
 // BIAS-SP: dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = 0 : i64}
 // BIAS-SP: dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = 0 : i64}
 // BIAS-SP: dist.reduce_scatter %{{.+}} dim 1 over ["tp"] {tgpt.layer = 0 : i64}
-// BIAS-SP: dist.all_gather %{{.+}} dim 0 over ["tp"] {tgpt.layer = -1 : i64} : tensor<3x8xf32
 // BIAS-SP: dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = -1 : i64} : tensor<1x3x8xf32
 // BIAS-SP-LABEL: func.func @update
 // BIAS-SP: tgpt.read @layers.0.mlp_norm.weight.gradient

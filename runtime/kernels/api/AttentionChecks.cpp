@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/CallChecker.h"
 #include "runtime/kernels/api/ShapeChecks.h"
+#include "runtime/kernels/api/SumTree.h"
 
 #include <algorithm>
 
@@ -37,11 +38,11 @@ std::string tgpt::runtime::checkRope(const KernelCall &call) {
 }
 
 /// q, k and v, and what they have in common; lse is [b,h,s].
-static void checkHeads(CallChecker &c, Operand q, Operand k, Operand v, Operand lse) {
+static void checkHeads(CallChecker &c, Operand q, Operand k, Operand v, Operand lse, int64_t mostChunks) {
   c.requireInteger("head_dim", 1);
   c.requireInteger("causal", 0, 1);
   c.requireReal("scale");
-  c.optionalInteger("chunks", 0, 1);
+  c.optionalInteger("chunks", 0, mostChunks);
   int64_t heads = headsOf(c, q);
   int64_t kvHeads = headsOf(c, k);
   if (!c.failed() && heads % kvHeads != 0)
@@ -82,22 +83,31 @@ std::string tgpt::runtime::checkAttention(const KernelCall &call) {
   CallChecker c(call, 3, 5, 2);
   c.computeType({input(0), input(1), input(2), output(0)});
   c.accumulatorType({output(1)});
-  checkHeads(c, input(0), input(1), input(2), output(1));
+  checkHeads(c, input(0), input(1), input(2), output(1), 1);
   c.sameShape(output(0), input(0));
   checkMaskInputs(c, call, 3, input(0));
   return c.error();
+}
+
+/// The query heads of every KV head are cut into equally many chunks.
+static void checkHeadChunks(CallChecker &c, Operand q, Operand k) {
+  int64_t heads = headsOf(c, q), kvHeads = headsOf(c, k), chunks = c.failed() ? 0 : c.integer("chunks");
+  if (chunks > 0 && (chunks % kvHeads != 0 || heads % chunks != 0))
+    c.fail("attribute chunks is " + std::to_string(chunks) + ", no multiple of " + std::to_string(kvHeads) +
+           " KV heads that divides " + std::to_string(heads) + " query heads");
 }
 
 std::string tgpt::runtime::checkAttentionGrad(const KernelCall &call) {
   CallChecker c(call, 6, 8, 3);
   c.computeType({input(1), input(0), input(2), input(3), input(4), output(0), output(1), output(2)});
   c.accumulatorType({input(5)});
-  checkHeads(c, input(1), input(2), input(3), input(5));
+  checkHeads(c, input(1), input(2), input(3), input(5), mostSumTreeAddends);
   c.sameShape(input(0), input(1));
   c.sameShape(input(4), input(1));
   c.sameShape(output(0), input(1));
   c.sameShape(output(1), input(2));
   c.sameShape(output(2), input(3));
+  checkHeadChunks(c, input(1), input(2));
   checkMaskInputs(c, call, 6, input(1));
   return c.error();
 }

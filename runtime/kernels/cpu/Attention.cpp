@@ -101,7 +101,7 @@ template <typename T>
 static void attendBlock(const AttentionGeometry &g, const AttentionOperands<T> &x, const AttentionWorkspace<T> &w,
                         BlockProducts &products, const QueryBlock &block) {
   using A = AccumulatorOf<T>;
-  int64_t keys = keysOfBlock(g, block), kv = g.keyAt(block.batch, block.kvHead);
+  int64_t keys = keysOfBlock(g, block), kv = g.keyAt(block.batch, block.group);
   int64_t stacked = block.rows * g.group, stride = scoreStride(keys);
   stackRows(g, block, x.q, w.q);
   GemmShape qk{.transposeB = true, .m = stacked, .n = keys, .k = g.c, .lda = g.c, .ldb = g.kvWidth(), .ldc = stride};

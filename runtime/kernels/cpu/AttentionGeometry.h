@@ -24,21 +24,28 @@ struct AttentionGeometry {
   int64_t width() const { return heads * c; }
   int64_t kvWidth() const { return kvHeads * c; }
   int64_t queryAt(int64_t b, int64_t row, int64_t head) const { return (b * sequence + row) * width() + head * c; }
-  int64_t keyAt(int64_t b, int64_t kvHead) const { return b * sequence * kvWidth() + kvHead * c; }
+  int64_t keyAt(int64_t b, int64_t group) const { return b * sequence * kvWidth() + group / parts * c; }
   int64_t rowAt(int64_t b, int64_t head, int64_t row) const { return (b * heads + head) * sequence + row; }
   /// Keys that query `row` sees.
   int64_t keysOfRow(int64_t row) const { return causal ? row + 1 : sequence; }
 
+  /// Cuts the query heads of a KV head into groups that are computed apart.
+  void cutGroups(int64_t count) {
+    parts *= count;
+    group /= count;
+  }
+
   int64_t batch, sequence, c, heads, kvHeads, group;
+  int64_t parts = 1; ///< groups of a KV head
   double scale;
   bool causal;
 };
 
-/// Adjacent query rows of all the query heads of one KV head, computed together: the
+/// Adjacent query rows of all the query heads of a group, computed together: the
 /// heads are stacked (first all rows of the first head), so that one product serves
 /// them all and their scores stay in the second-level cache.
 struct QueryBlock {
-  int64_t batch, kvHead, begin, rows;
+  int64_t batch, group, begin, rows;
 
   int64_t end() const { return begin + rows; }
 };
@@ -62,7 +69,7 @@ inline int64_t keysOfBlock(const AttentionGeometry &g, const QueryBlock &block) 
 template <typename Body> void forStackedRows(const AttentionGeometry &g, const QueryBlock &block, const Body &body) {
   for (int64_t h = 0; h < g.group; ++h)
     for (int64_t i = 0; i < block.rows; ++i)
-      body(block.kvHead * g.group + h, block.begin + i, h * block.rows + i);
+      body(block.group * g.group + h, block.begin + i, h * block.rows + i);
 }
 
 /// to[stacked row][c] = the block's rows of `from`, laid out as q.
@@ -82,7 +89,7 @@ inline int64_t scoreStride(int64_t keys) {
 class BlockProducts {
 public:
   BlockProducts(const KernelCall &call, DType inputType)
-      : inputType(inputType), chunks(call.attributes->integer("chunks")) {}
+      : inputType(inputType), chunks(std::min<int64_t>(call.attributes->integer("chunks"), 1)) {}
 
   /// c[m,n] = or += op(a) op(b).
   template <typename T, typename C> void multiply(GemmShape shape, const T *a, const T *b, C *c) {

@@ -13,9 +13,12 @@
 // Probabilities are computed again from lse, a block of query rows of all query
 // heads of a KV head at a time. Sums in A; for bf16, p and ds are rounded to bf16
 // for their products. The blocks of a KV head are added to dk and dv in order by
-// one thread: the same bits on any number of threads. `chunks` as in attention.
+// one thread: the same bits on any number of threads. With attribute `chunks` products
+// add in order, and the query heads are cut into so many equal chunks, as many for every
+// KV head, whose dk and dv are added in a tree (api/SumTree.h).
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/AttentionGeometry.h"
 #include "runtime/kernels/cpu/AttentionMask.h"
@@ -52,14 +55,14 @@ template <typename T> struct GradWorkspace {
     q = workspace<T>(WorkspaceUse::StackedQueries, stacked * g.c);
     dout = workspace<T>(WorkspaceUse::StackedOutputs, stacked * g.c);
     dq = workspace<T>(WorkspaceUse::BlockOutput, stacked * g.c);
-    dk = workspace<A>(WorkspaceUse::KeyGradients, g.sequence * g.c);
-    dv = workspace<A>(WorkspaceUse::ValueGradients, g.sequence * g.c);
+    dk = workspace<A>(WorkspaceUse::KeyGradients, sumTreeLevels(g.parts) * g.sequence * g.c);
+    dv = workspace<A>(WorkspaceUse::ValueGradients, sumTreeLevels(g.parts) * g.sequence * g.c);
     factors = AttentionMask::rowOf<A>(g);
   }
   bool allocated() const { return scores && dp && p && ds && q && dout && dq && dk && dv && factors; }
   A *scores, *dp, *factors;
   T *p, *ds, *q, *dout, *dq;
-  A *dk, *dv;
+  A *dk, *dv; ///< partial sums at hand, one behind the other
 };
 } // namespace
 
@@ -96,12 +99,12 @@ static void gradRow(const A *scores, const A *dp, T *p, T *ds, int64_t visible, 
   std::fill(ds + visible, ds + keys, store<T>(A(0)));
 }
 
-/// Writes the block's dq, adds to dk and dv.
+/// Writes the block's dq, adds to `dk` and `dv`.
 template <typename T>
 static void gradBlock(const AttentionGeometry &g, const GradOperands<T> &x, const GradWorkspace<T> &w,
-                      BlockProducts &products, const QueryBlock &block) {
+                      BlockProducts &products, const QueryBlock &block, AccumulatorOf<T> *dk, AccumulatorOf<T> *dv) {
   using A = AccumulatorOf<T>;
-  int64_t keys = keysOfBlock(g, block), kv = g.keyAt(block.batch, block.kvHead);
+  int64_t keys = keysOfBlock(g, block), kv = g.keyAt(block.batch, block.group);
   int64_t stacked = block.rows * g.group, stride = scoreStride(keys);
   stackRows(g, block, x.q, w.q);
   stackRows(g, block, x.dout, w.dout);
@@ -120,8 +123,8 @@ static void gradBlock(const AttentionGeometry &g, const GradOperands<T> &x, cons
   });
   GemmShape toKeys{.transposeA = true, .accumulate = true, .m = keys, .n = g.c, .k = stacked};
   toKeys.lda = stride, toKeys.ldb = g.c, toKeys.ldc = g.c;
-  products.multiply(toKeys, w.p, w.dout, w.dv);
-  products.multiply(toKeys, w.ds, w.q, w.dk);
+  products.multiply(toKeys, w.p, w.dout, dv);
+  products.multiply(toKeys, w.ds, w.q, dk);
   GemmShape toQueries{.m = stacked, .n = g.c, .k = keys, .lda = stride, .ldb = g.kvWidth(), .ldc = g.c};
   products.multiply(toQueries, w.ds, x.k + kv, w.dq);
   forStackedRows(g, block, [&](int64_t head, int64_t row, int64_t i) {
@@ -136,23 +139,42 @@ template <typename T> static void storeRows(const AttentionGeometry &g, const Ac
       to[j * g.kvWidth() + e] = store<T>(from[j * g.c + e]);
 }
 
+/// Adds the level behind to a level of `size` elements.
+template <typename A> static void addNext(A *level, int64_t size) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i)
+    level[i] += level[size + i];
+}
+
 template <typename T>
 static KernelStatus gradKvHead(const AttentionGeometry &g, const GradOperands<T> &x, BlockProducts products, int64_t b,
                                int64_t kvHead) {
   GradWorkspace<T> w(g);
   if (!w.allocated())
     return {workspaceExhausted};
-  std::fill(w.dk, w.dk + g.sequence * g.c, 0);
-  std::fill(w.dv, w.dv + g.sequence * g.c, 0);
-  for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
-    gradBlock(g, x, w, products, {b, kvHead, begin, std::min(step, g.sequence - begin)});
-  storeRows(g, w.dk, x.dk + g.keyAt(b, kvHead));
-  storeRows(g, w.dv, x.dv + g.keyAt(b, kvHead));
+  int64_t size = g.sequence * g.c, firstGroup = kvHead * g.parts;
+  sumInTree(
+      g.parts,
+      [&](int64_t part, int64_t level) {
+        std::fill_n(w.dk + level * size, size, 0);
+        std::fill_n(w.dv + level * size, size, 0);
+        for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
+          gradBlock(g, x, w, products, {b, firstGroup + part, begin, std::min(step, g.sequence - begin)},
+                    w.dk + level * size, w.dv + level * size);
+      },
+      [&](int64_t level) {
+        addNext(w.dk + level * size, size);
+        addNext(w.dv + level * size, size);
+      });
+  storeRows(g, w.dk, x.dk + g.keyAt(b, firstGroup));
+  storeRows(g, w.dv, x.dv + g.keyAt(b, firstGroup));
   return products.status();
 }
 
 KernelStatus attentionGrad(const KernelCall &call) {
   AttentionGeometry g(call, call.inputs[1], call.inputs[2]);
+  if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0)
+    g.cutGroups(chunks / g.kvHeads);
   DType dtype = call.inputs[1].dtype;
   return forRealType(dtype, [&](auto zero) -> KernelStatus {
     GradOperands<decltype(zero)> operands(call);

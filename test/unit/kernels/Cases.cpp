@@ -534,7 +534,22 @@ static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, i
       .integer("head_dim", c)
       .integer("causal", 1)
       .set("scale", scale)
-      .integer("chunks", 1);
+      .integer("chunks", chunks);
+  // All heads share one KV head.
+  CaseBuilder(cases, "attention_grad", t)
+      .in({b, s, d})
+      .in({b, s, d}, -2, 2)
+      .in({b, s, c}, -2, 2)
+      .in({b, s, c})
+      .in({b, s, d})
+      .inA({b, chunks, s}, 3, 6)
+      .out({b, s, d})
+      .out({b, s, c})
+      .out({b, s, c})
+      .integer("head_dim", c)
+      .integer("causal", 1)
+      .set("scale", scale)
+      .integer("chunks", chunks);
 }
 
 /// Every micro-batch of steps of 2, 5 and 8 of them.

@@ -158,6 +158,11 @@ static const auto heads8 = [](Attributes &a, int64_t, int64_t) {
   a.set("causal", int64_t(1));
   a.set("scale", 0.35);
 };
+/// 4 KV heads of two query heads, each of which is a chunk.
+static const auto chunksOfKvHeads = [](Attributes &a, int64_t part, int64_t parts) {
+  heads8(a, part, parts);
+  a.set("chunks", 8 / parts);
+};
 static const auto vocabulary96 = [](Attributes &a, int64_t part, int64_t parts) {
   a.set("vocab_offset", part * (96 / parts));
   a.set("vocabulary", int64_t(96));
@@ -236,7 +241,14 @@ static const CutCall calls[] = {
      {2, 2, 2, 2, 2, 1},
      {{2, 19, 64}, {2, 19, 32}, {2, 19, 32}},
      {2, 2, 2},
-     1,
+     0,
+     chunksOfKvHeads},
+    {"attention_grad",
+     {{2, 69, 96}, {2, 69, 96}, {2, 69, 8}, {2, 69, 8}, {2, 69, 96}, {2, 12, 69}},
+     {2, 2, whole, whole, 2, 1},
+     {{2, 69, 96}, {2, 69, 8}, {2, 69, 8}},
+     {2, summed, summed},
+     4,
      heads8},
     {"rms_norm", {{3, 40, 37}, {37}}, {1, whole}, {{3, 40, 37}, {3, 40}}, {1, 1}, 0, normEpsilon},
     {"layer_norm",
