@@ -154,6 +154,8 @@ static LogicalResult findSchedules(ModuleOp module, ProgramParts &parts) {
     if (static_cast<int64_t>(schedule.getStage()) >= parts.stageCount())
       return schedule.emitOpError() << "is for stage " << schedule.getStage() << ", but the mesh has "
                                     << parts.stageCount();
+    if (parts.schedules[schedule.getStage()])
+      return schedule.emitOpError() << "is a second schedule of stage " << schedule.getStage();
     parts.schedules[schedule.getStage()] = schedule;
   }
   for (auto [stage, schedule] : llvm::enumerate(parts.schedules))

@@ -197,3 +197,15 @@ module {
     return
   }
 }
+
+// -----
+
+module {
+  dist.mesh @mesh (pp = 1)
+  dist.schedule stage 0 of 1 slots [1] warm_up [] steady ["F0@0", "B0@0"] cool_down []
+  // expected-error @below {{is a second schedule of stage 0}}
+  dist.schedule stage 0 of 1 slots [1] warm_up ["F0@0"] steady [] cool_down ["B0@0"]
+  func.func @micro_batch(%x: tensor<4xf32>) attributes {tgpt.phase = "micro_batch"} {
+    return
+  }
+}
