@@ -52,13 +52,16 @@ struct Grid {
   const char *recompute = "none";
   int64_t zero = 0, zeroGroup = 0;
   bool overlap = false;
+  const char *schedule = "1f1b";
+  int64_t vpp = 1;
 
   std::string name() const {
     auto number = [](const char *axis, int64_t size) { return axis + std::to_string(size); };
     return number("tp", tp) + number("pp", pp) + number("dp", dp) + (sp ? "sp" : "") + number("m", microBatches) +
            (recompute == std::string("none") ? "" : std::string("_") + recompute) +
            (zero > 0 ? number("_zero", zero) : "") + (zeroGroup > 0 ? number("_group", zeroGroup) : "") +
-           (overlap ? "_overlap" : "");
+           (overlap ? "_overlap" : "") + (schedule == std::string("zero-bubble") ? "_zb" : "") +
+           (vpp > 1 ? number("_vpp", vpp) : "");
   }
 };
 
@@ -80,6 +83,7 @@ CompileOptions optionsOf(const Model &model, const Grid &grid, const std::string
   options.zero = grid.zero, options.zeroGroup = grid.zeroGroup;
   options.zeroBucketMib = grid.tp == 1 ? 25 : 0; // many layers in a bucket, or one
   options.overlap = grid.overlap;
+  options.schedule = grid.schedule, options.vpp = grid.vpp;
   options.dtype = dtype;
   options.reduction = reduction;
   options.maxGradNorm = 0.01; // far below the norms of a fresh model: clipping acts
@@ -194,6 +198,10 @@ const Grid grids[] = {
     {1, 1, 4, false, 2, "none", 1, 2}, // in groups
     {2, 2, 2, true, 1, "full", 3},
     {2, 2, 2, true, 4, "selective", 1}, // all together
+    {1, 2, 1, false, 4, "none", 0, 0, false, "1f1b", 2},
+    {1, 4, 1, false, 8, "none", 0, 0, false, "zero-bubble"},
+    {2, 2, 2, true, 4, "full", 0, 0, true, "zero-bubble", 2}, // schedules
+    {1, 2, 2, false, 4, "none", 2, 0, false, "zero-bubble", 3},
 };
 
 /// Models whose KV heads are fewer than tp, and what shares one.
