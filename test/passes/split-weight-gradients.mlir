@@ -1,5 +1,10 @@
 // RUN: tgpt-opt %s --dist-split-weight-gradients -split-input-file | FileCheck %s
 // RUN: tgpt-opt %s --dist-split-weight-gradients --tgpt-pass-statistics -split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNTS
+// RUN: tgpt-opt %s --dist-split-weight-gradients -split-input-file --remarks-filter=dist-split-weight-gradients --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// Bytes: what was received and what the forward kept is there anyway; a tensor of 2x4x8 f32 has 256, the norm's gradient 32.
+// REMARK-DAG: remark: [Analysis] weight-gradient | Category:dist-split-weight-gradients | chunk=1, keptBytesPerMicroBatch=0, opsMoved=4, stage=0
+// REMARK-DAG: remark: [Analysis] weight-gradient | Category:dist-split-weight-gradients | chunk=0, keptBytesPerMicroBatch=288, opsMoved=4, stage=0
 
 // COUNTS: dist-split-weight-gradients
 // COUNTS-NEXT: {{^ +}}5 backwards-split
