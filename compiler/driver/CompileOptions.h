@@ -45,8 +45,11 @@ struct CompileOptions {
   std::string recompute = "none"; ///< none, selective or full
   bool overlap = false;           ///< start collectives early, so that computation hides them
   int64_t prefetch = 2;           ///< with overlap: collectives of what needs no computation, ahead of their use
-  std::vector<int64_t> stages;    ///< layers a virtual stage; empty: as even as possible
+  std::vector<int64_t> stages;    ///< layers a virtual stage; empty: chosen by time and memory
   std::string schedule = "1f1b";  ///< gpipe, 1f1b or zero-bubble
+  std::string device;             ///< a device in one line (cost/DeviceText.h); empty: the built-in one
+  int64_t memoryLimitBytes = 0;   ///< that a rank may need; 0: no limit
+  bool stageReport = false;       ///< keep the costs of the cut in the IR
   std::string reduction = "fast"; ///< canonical: every grid gives the bits of one rank
   int64_t reductionChunks = 8;    ///< chunks of a canonically reduced dim: the largest tp
   double maxGradNorm = 1.0;

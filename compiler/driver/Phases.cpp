@@ -89,10 +89,19 @@ static std::string shardingPipeline(const CompileOptions &options) {
 }
 
 static std::string chooseStages(const CompileOptions &options) {
-  std::string given = options.vpp > 1 ? "chunks=" + std::to_string(options.vpp) : "";
+  std::string pass =
+      "dist-choose-stages{schedule=" + options.schedule + " micro-batches=" + std::to_string(options.microBatches);
+  if (options.vpp > 1)
+    pass += " chunks=" + std::to_string(options.vpp);
   if (!options.stages.empty())
-    given += (given.empty() ? "" : " ") + ("stages=" + joined(options.stages));
-  return "dist-choose-stages" + (given.empty() ? "" : "{" + given + "}");
+    pass += " stages=" + joined(options.stages);
+  if (!options.device.empty())
+    pass += " device=" + options.device;
+  if (options.memoryLimitBytes > 0)
+    pass += " memory-limit-bytes=" + std::to_string(options.memoryLimitBytes);
+  if (isShared(options))
+    pass += " zero=" + std::to_string(options.zero) + " zero-prefetch=" + std::to_string(options.zeroPrefetch);
+  return pass + (options.stageReport ? " report=true}" : "}");
 }
 
 // Buckets end where stages do, so the cut is decided first; the pipelined phase keeps it.
@@ -109,10 +118,15 @@ static std::string zeroPipeline(const CompileOptions &options) {
 }
 
 static std::string pipelinePipeline(const CompileOptions &options) {
-  return chooseStages(options) + ",dist-split-stages" +
+  return (isShared(options) ? "dist-choose-stages" : chooseStages(options)) + ",dist-split-stages" +
          (options.schedule == "zero-bubble" ? ",dist-split-weight-gradients" : "") +
          ",dist-schedule{kind=" + options.schedule + " micro-batches=" + std::to_string(options.microBatches) + "}" +
          (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(options.prefetch) + "}" : "");
+}
+
+static std::string assignMemory(const CompileOptions &options) {
+  std::string limit = std::to_string(options.memoryLimitBytes);
+  return options.memoryLimitBytes > 0 ? "plan-assign-memory{limit-bytes=" + limit + "}" : "plan-assign-memory";
 }
 
 std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
@@ -126,7 +140,7 @@ std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
     phases.push_back({"zero", "buckets, of which each dp rank keeps a piece", zeroPipeline(options)});
   phases.push_back({"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)});
   phases.push_back({"plan", "kernel calls on buffers at planned offsets",
-                    "plan-lower{global-batch=" + std::to_string(options.globalBatch) + "},plan-assign-memory"});
+                    "plan-lower{global-batch=" + std::to_string(options.globalBatch) + "}," + assignMemory(options)});
   return phases;
 }
 

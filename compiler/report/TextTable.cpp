@@ -10,18 +10,23 @@
 #include <array>
 #include <cstdio>
 
-std::string tgpt::bytesText(int64_t bytes) {
-  static constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < units.size()) {
-    value /= 1024;
-    ++unit;
-  }
+/// A number of the largest unit that leaves it at least one.
+static std::string scaledText(double value, double step, std::initializer_list<const char *> units) {
+  auto unit = units.begin();
+  for (; value >= step && unit + 1 < units.end(); ++unit)
+    value /= step;
   char text[32];
-  int digits = unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
-  std::snprintf(text, sizeof text, "%.*f %s", digits, value, units[unit]);
+  int digits = unit == units.begin() ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
+  std::snprintf(text, sizeof text, "%.*f %s", digits, value, *unit);
   return text;
+}
+
+std::string tgpt::bytesText(int64_t bytes) {
+  return scaledText(double(bytes), 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+}
+
+std::string tgpt::secondsText(int64_t nanoseconds) {
+  return scaledText(double(nanoseconds), 1000, {"ns", "us", "ms", "s"});
 }
 
 std::string tgpt::alignedTable(const std::vector<std::vector<std::string>> &rows) {

@@ -16,6 +16,9 @@ namespace tgpt {
 /// "512 B", "1.50 KiB", "1.21 GiB".
 std::string bytesText(int64_t bytes);
 
+/// "512 ns", "1.50 us", "12.1 ms", "3.45 s".
+std::string secondsText(int64_t nanoseconds);
+
 /// Columns as wide as their widest cell, all to the right; a line a row.
 std::string alignedTable(const std::vector<std::vector<std::string>> &rows);
 

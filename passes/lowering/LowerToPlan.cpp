@@ -19,6 +19,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/lowering/Passes.h"
 #include "passes/lowering/StageLowering.h"
+#include "passes/pipeline/StageReport.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_LOWERTOPLAN
@@ -280,8 +281,9 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*module.getBody())))
       if (&op != program)
         op.erase();
-    for (NamedAttribute attribute : llvm::to_vector(module->getDiscardableAttrs())) // decisions that are carried out
-      module->removeDiscardableAttr(attribute.getName());
+    for (NamedAttribute attribute : llvm::to_vector(module->getDiscardableAttrs())) // decisions are carried out,
+      if (attribute.getName() != stageReportAttributeName)                          // but reports come later
+        module->removeDiscardableAttr(attribute.getName());
     count(lowering.getCounts());
   }
 

@@ -223,7 +223,16 @@ struct AssignMemory : tgpt::impl::AssignMemoryBase<AssignMemory> {
     regionsTight += memory.regionsTight;
     regionsLoose += memory.regionsLoose;
     bytesAboveLive += memory.bytesAboveLive;
-    return success();
+    return checkLimit(stage);
+  }
+
+  LogicalResult checkLimit(planir::StageOp stage) {
+    int64_t arena = *stage.getArenaBytes();
+    if (limitBytes <= 0 || arena <= limitBytes)
+      return success();
+    return stage.emitError() << "stage " << stage.getStage() << " needs an arena of " << arena << " bytes, "
+                             << arena - limitBytes << " more than the limit of " << limitBytes.getValue()
+                             << "; another cut (--stages), more stages, --zero or --recompute make it smaller";
   }
 };
 

@@ -33,12 +33,15 @@ def AssignMemory : Pass<"plan-assign-memory", "::mlir::ModuleOp"> {
     ```
     `live` is the least that `holds` could be; offsets that were there are replaced.
 
-    Fails when: `alignment` is not a power of two of at least 8; an arena passes 2^62 bytes.
+    Fails when: `alignment` is not a power of two of at least 8; an arena passes 2^62 bytes,
+    or `limit-bytes`.
   }];
   let dependentDialects = ["::tgpt::planir::PlanDialect"];
   let options = [
     Option<"alignment", "alignment", "int64_t", "64",
            "Bytes that offsets are multiples of; 64 is a cache line and an AVX-512 vector">,
+    Option<"limitBytes", "limit-bytes", "int64_t", "0",
+           "Bytes that an arena may take; by default 0, no limit">,
   ];
   let statistics = [
     Statistic<"buffersPlaced", "buffers-placed", "Buffers given an offset">,

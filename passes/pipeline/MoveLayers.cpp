@@ -13,7 +13,8 @@ using namespace tgpt;
 
 /// Up to so many virtual stages every move is tried, above it those from the slowest or fullest rank.
 static constexpr int64_t mostToTryAll = 64;
-static constexpr int64_t mostMoves = 1000;
+/// Parts and virtual stages looked at, in all: some seconds would be the most.
+static constexpr int64_t mostSteps = 1 << 27;
 
 namespace {
 
@@ -54,15 +55,16 @@ Judgement judge(const StageProblem &problem, const std::vector<int64_t> &layers)
   return judgement;
 }
 
-/// Makes the best single move there is; false where none helps.
-bool improve(const StageProblem &problem, std::vector<int64_t> &layers, Judgement &best) {
+/// Makes the best single move there is; false where none helps, or after all the steps there may be.
+bool improve(const StageProblem &problem, std::vector<int64_t> &layers, Judgement &best, int64_t &steps) {
   int64_t count = problem.virtualStages(), bestFrom = -1, bestTo = -1;
   int64_t worst = best.worstRank;
   for (int64_t from = 0; from < count; ++from)
     for (int64_t to = 0; to < count; ++to) {
       bool isTried = count <= mostToTryAll || from % problem.stages == worst;
-      if (from == to || layers[from] == 0 || !isTried)
+      if (from == to || layers[from] == 0 || !isTried || steps > mostSteps)
         continue;
+      steps += count + problem.layers();
       --layers[from], ++layers[to];
       Judgement judgement = judge(problem, layers);
       ++layers[from], --layers[to];
@@ -85,7 +87,8 @@ std::vector<int64_t> tgpt::moveLayers(const StageProblem &problem, const std::ve
   Judgement bestJudgement;
   for (std::vector<int64_t> layers : starts) {
     Judgement judgement = judge(problem, layers);
-    for (int64_t move = 0; move < mostMoves && improve(problem, layers, judgement); ++move) {
+    int64_t steps = 0;
+    while (improve(problem, layers, judgement, steps)) {
     }
     if (best.empty() || judgement < bestJudgement) {
       best = layers;

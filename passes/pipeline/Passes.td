@@ -10,16 +10,24 @@
 include "mlir/Pass/PassBase.td"
 
 def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
-  let summary = "decide how many layers each pipeline stage has, as evenly as it can be";
+  let summary = "cut the model where the slowest stage is fastest and every rank's memory suffices";
   let description = [{
-    Writes `dist.stages` on the module, which `dist-split-stages` carries out. Each of
-    the `pp` stages gets layers / pp; layers left over go one each to the inner stages,
-    first to last, then to the first. The last stage gets none of them: it has the head
-    and the loss. With `chunks` above 1 that many virtual stages a stage are cut likewise,
-    in the order chunk by chunk. A decision that the module already has is checked and
-    kept, unless the option gives another.
+    Writes `dist.stages` on the module, which `dist-split-stages` carries out: the layers of
+    each virtual stage, chunk by chunk. What comes before the first layer is on the first
+    one, what comes after the last on the last, and both count. Of all cuts that fit it takes
+    one whose slowest stage (forward and backward of a micro-batch on `device`, recomputed
+    ops included, collectives not) is fastest; of those one with the fewest virtual stages
+    without layers, then one that is as even as can be, then the one with the fewest layers
+    on the first stages. With `chunks` above 1 it is the best that moving single layers finds
+    (passes/pipeline/StageCut.h).
 
-    **Input**: a mesh; `tgpt.layer` on the ops of the micro-batch.
+    A rank holds the parameters, gradients and optimizer states of its layers, the
+    activations that a micro-batch keeps for each of those in flight, scratch and messages.
+
+    A decision that the module already has is checked and kept, unless the option gives
+    another.
+
+    **Input**: a mesh; local types; `tgpt.layer` on the ops of the micro-batch.
     ```mlir
     module {
       dist.mesh @mesh (dp = 1, pp = 3, tp = 1)
@@ -30,19 +38,35 @@ def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
     ```mlir
     module attributes {dist.stages = array<i64: 3, 4, 3>} {...}
     ```
+    Remarks name the time and bytes of each stage, and a time that no cut is below: the mean
+    of the stages, or the longest part.
 
     More virtual stages than layers are legal: some are then empty.
 
     Fails when: there is no mesh or micro-batch; the given layers are not one number a
     virtual stage, or do not sum to the model's layers; `chunks` is out of range or not
-    that of the given layers.
+    that of the given layers; no cut fits the memory, or the given one does not.
   }];
   let dependentDialects = ["::tgpt::dist::DistDialect"];
   let options = [
     ListOption<"stages", "stages", "int64_t",
-               "layers of each virtual stage, in their order; by default as even as can be">,
+               "layers of each virtual stage, in their order; by default chosen">,
     Option<"chunks", "chunks", "int64_t", "1",
            "model chunks of each stage; more than 1, interleaving, shortens the time in which the pipeline fills">,
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+           "gpipe, 1f1b or zero-bubble: how many micro-batches are in flight, and what they keep">,
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "micro-batches in a step, a count; by default 1, so that no more is in flight">,
+    Option<"device", "device", "std::string", "",
+           "a device in one line (cost/DeviceText.h); by default that of recipes/clusters/dgx-h100.yaml">,
+    Option<"memoryLimitBytes", "memory-limit-bytes", "int64_t", "0",
+           "bytes that a rank may need; by default 0, no limit">,
+    Option<"zero", "zero", "int64_t", "0",
+           "what the ranks along dp will share out: 1 optimizer states, 2 gradients too, 3 parameters too">,
+    Option<"zeroPrefetch", "zero-prefetch", "int64_t", "0",
+           "layers ahead of use that stage 3 will gather parameters">,
+    Option<"report", "report", "bool", "false",
+           "write the costs of the cut on the module as `dist.stage_report`">,
   ];
   let statistics = [
     Statistic<"decisionsMade", "decisions-made", "cuts written on the module">,
@@ -98,7 +122,8 @@ def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
       return
     }
     ```
-    No `tgpt.layer` and no `tgpt.begin_backward` remain.
+    No `tgpt.layer` and no `tgpt.begin_backward` remain. Before the layers are erased the
+    result is proved as `dist-verify-stages` does.
 
     Remarks name the values sent, kept and repeated, and for each virtual stage its layers
     and the bytes that a micro-batch keeps there from forward to backward.
@@ -109,12 +134,41 @@ def SplitStages : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     stage.
   }];
   let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+  let options = [
+    Option<"keepSource", "keep-source", "bool", "false",
+           "leave `tgpt.layer`, and the number of each op in the source, for dist-verify-stages">,
+  ];
   let statistics = [
     Statistic<"valuesSent", "values-sent", "values sent between stages in one micro-batch">,
     Statistic<"valuesSaved", "values-saved", "values kept on a stage from forward to backward">,
     Statistic<"opsRepeated", "ops-repeated", "reads and fills run again instead of kept or sent">,
     Statistic<"parametersTied", "parameters-tied", "parameters that live on several stages">,
     Statistic<"allReducesAdded", "all-reduces-added", "all_reduces over pp in begin and update">,
+  ];
+}
+
+def VerifyStages : Pass<"dist-verify-stages", "::mlir::ModuleOp"> {
+  let summary = "prove that the stages hold the whole model, each op once";
+  let description = [{
+    Of a micro-batch that `dist-split-stages{keep-source=true}` has cut: every numbered op
+    of the source is in exactly one segment, an op of the forward in a forward segment, and
+    each op of a layer on the virtual stage that `dist.stages` gives that layer to. So the
+    layers of the stages are disjoint, in order, and together the source's.
+
+    **Input** and **Output** are the same.
+    ```mlir
+    func.func @micro_batch(%x: tensor<4x6xf32>) attributes {dist.source_ops = array<i64: 1, 1>, tgpt.phase = "micro_batch"} {
+      dist.segment forward stage 0 {
+        %0 = tgpt.gelu %x {dist.source_op = 0 : i64, tgpt.layer = 0 : i64} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+      }
+      return
+    }
+    ```
+
+    Fails when: one of this is not so, or the numbers are not there.
+  }];
+  let statistics = [
+    Statistic<"opsProved", "ops-proved", "ops of the source found in one segment each">,
   ];
 }
 

@@ -8,6 +8,7 @@
 #include "passes/pipeline/SplitMicroBatch.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/tgpt/Tgpt.h"
+#include "passes/pipeline/SourceOps.h"
 #include "passes/pipeline/SumOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -226,8 +227,6 @@ void MicroBatchSplit::collectSegments() {
       repeatedOps += std::max<int64_t>(runsIn.count(), 1) - 1;
       continue;
     }
-    if (auto layer = op.getAttrOfType<IntegerAttr>(layerAttributeName))
-      ++opsOfLayer[layer.getInt()];
     for (Value result : op.getResults())
       if (auto travel = travels.find(result); travel != travels.end())
         addTravel(result, travel->second, place);
@@ -263,8 +262,9 @@ void MicroBatchSplit::addTravel(Value value, const Travel &travel, const Place &
 // Building.
 //===----------------------------------------------------------------------===//
 
-LogicalResult MicroBatchSplit::build() {
+void MicroBatchSplit::build() {
   Block &body = function.getBody().front();
+  numberSourceOps(function, [&](Operation *op) { return places.lookup(op).floating; });
   SmallVector<Operation *> old;
   for (Operation &op : body.without_terminator())
     old.push_back(&op);
@@ -278,10 +278,6 @@ LogicalResult MicroBatchSplit::build() {
       buildSegment(builder, /*backward=*/true, stage, atStage);
   for (Operation *op : llvm::reverse(old))
     op->erase();
-  if (failed(checkLayersWhole()))
-    return failure();
-  function.walk([](Operation *op) { op->removeAttr(layerAttributeName); });
-  return success();
 }
 
 void MicroBatchSplit::buildSegment(OpBuilder &builder, bool backward, int64_t stage, std::vector<IRMapping> &atStage) {
@@ -309,28 +305,6 @@ void MicroBatchSplit::buildSegment(OpBuilder &builder, bool backward, int64_t st
                                          layers.chunkOf(to), /*depth=*/IntegerAttr());
     atStage[to].map(value, sent.getOutput());
   }
-}
-
-// A redundant check on the result: each op with a layer is there once, and all ops
-// of a layer are on one stage.
-LogicalResult MicroBatchSplit::checkLayersWhole() {
-  std::map<int64_t, int64_t> found, stageOfLayer;
-  for (auto segment : function.getOps<dist::SegmentOp>())
-    for (Operation &op : segment.getBody().front()) {
-      auto layer = op.getAttrOfType<IntegerAttr>(layerAttributeName);
-      if (!layer || floats(&op))
-        continue;
-      ++found[layer.getInt()];
-      int64_t stage = segment.getChunk() * layers.stageCount + segment.getStage();
-      if (auto [first, added] = stageOfLayer.try_emplace(layer.getInt(), stage); !added && first->second != stage)
-        return op.emitError() << "layer " << layer.getInt() << " is on " << textOf(first->second) << " and on "
-                              << textOf(stage);
-    }
-  for (auto [layer, count] : opsOfLayer)
-    if (found[layer] != count)
-      return function.emitError() << "layer " << layer << " had " << count << " ops before the split and has "
-                                  << found[layer] << " after it";
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

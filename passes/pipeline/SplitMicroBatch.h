@@ -12,8 +12,7 @@
 //   MicroBatchSplit split(microBatch, layers);
 //   if (failed(split.place()) || failed(split.route()))  // reported
 //     return failure();
-//   if (failed(split.build()))
-//     return failure();
+//   split.build();
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_PIPELINE_SPLITMICROBATCH_H
@@ -23,7 +22,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/pipeline/StageHomes.h"
 #include "passes/pipeline/StageLayers.h"
-#include <map>
 
 namespace tgpt {
 
@@ -36,8 +34,8 @@ public:
   mlir::LogicalResult place();
   /// Finds what each segment holds, yields and sends.
   mlir::LogicalResult route();
-  /// Replaces the body by segments and checks that each layer is whole.
-  mlir::LogicalResult build();
+  /// Replaces the body by segments, in which every op has its number in the source (SourceOps.h).
+  void build();
 
   /// After `route`: notes the pipeline stages of every symbol that a segment uses.
   void addUses(StageHomes &homes) const;
@@ -85,9 +83,8 @@ private:
                                         const Place &made);
   void collectSegments();
   void addTravel(mlir::Value value, const Travel &travel, const Place &place);
-  void buildSegment(mlir::OpBuilder &builder, bool backward, int64_t stage, std::vector<mlir::IRMapping> &atStage);
-  mlir::LogicalResult checkLayersWhole();
   std::string textOf(int64_t stage) const;
+  void buildSegment(mlir::OpBuilder &builder, bool backward, int64_t stage, std::vector<mlir::IRMapping> &atStage);
 
   /// True when nothing runs on `stage`, forward or backward.
   bool isEmpty(int64_t stage) { return segmentOf(false, stage).ops.empty() && segmentOf(true, stage).ops.empty(); }
@@ -100,7 +97,6 @@ private:
   llvm::DenseMap<mlir::Operation *, StageSet> segmentsOfFloating; ///< one bit a segment
   llvm::DenseMap<mlir::Value, Travel> travels;
   std::vector<Segment> segments; ///< forward of each stage, then backward of each stage
-  std::map<int64_t, int64_t> opsOfLayer;
   int64_t repeatedOps = 0, savedValues = 0;
   std::vector<int64_t> savedBytesOfStage;
 };

@@ -29,6 +29,7 @@
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/pipeline/Passes.h"
+#include "passes/pipeline/SourceOps.h"
 #include "passes/pipeline/SplitMicroBatch.h"
 #include "passes/pipeline/SplitStateFunction.h"
 #include "passes/pipeline/StageLayers.h"
@@ -75,8 +76,13 @@ private:
     if (failed(split.place()) || failed(split.route()))
       return failure();
     split.addUses(homes);
-    if (failed(homes.settle(getOperation())) || failed(split.build()))
+    if (failed(homes.settle(getOperation())))
       return failure();
+    split.build();
+    if (failed(verifySourceOps(getOperation(), function)))
+      return failure();
+    if (!keepSource)
+      eraseSourceOps(function);
     valuesSent += split.countSends();
     valuesSaved += split.countSaved();
     opsRepeated += split.countRepeated();

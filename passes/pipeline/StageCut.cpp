@@ -9,6 +9,7 @@
 #include "passes/pipeline/MoveLayers.h"
 #include "passes/pipeline/StageRanges.h"
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <optional>
 
@@ -85,14 +86,13 @@ private:
     return leastOf(0, unlimited - 1, [&](int64_t bytes) { return cover(unlimited, bytes).has_value(); });
   }
 
-  /// What is minimised among the cuts within the bounds.
+  /// What is minimised among the cuts within the bounds, the most important first.
   struct Unevenness {
     int64_t emptyStages = unlimited;
-    __int128 squares = 0;
+    __int128 squaresOfTimes = 0;
+    int64_t squaresOfLayers = 0;
 
-    bool operator<(const Unevenness &other) const {
-      return emptyStages != other.emptyStages ? emptyStages < other.emptyStages : squares < other.squares;
-    }
+    auto operator<=>(const Unevenness &) const = default;
   };
 
   std::optional<std::vector<int64_t>> makeEven(int64_t nanoseconds, int64_t bytes) const;
@@ -109,7 +109,7 @@ std::optional<std::vector<int64_t>> LineCut::makeEven(int64_t nanoseconds, int64
     return std::nullopt;
   std::vector<std::vector<int32_t>> ends(problem.stages, std::vector<int32_t>(layers + 1, -1));
   std::vector<Unevenness> best(layers + 1), next(layers + 1);
-  next[layers] = {0, 0};
+  next[layers] = {0, 0, 0};
   for (int64_t stage = problem.stages - 1; stage >= 0; --stage) {
     for (int64_t first = 0; first <= layers; ++first) {
       best[first] = Unevenness();
@@ -121,7 +121,9 @@ std::optional<std::vector<int64_t>> LineCut::makeEven(int64_t nanoseconds, int64
         if (next[end].emptyStages == unlimited)
           continue;
         __int128 time = ranges.nanoseconds(stage, first, end);
-        Unevenness whole = {next[end].emptyStages + (end == first), next[end].squares + time * time};
+        int64_t count = end - first;
+        Unevenness whole = {next[end].emptyStages + (count == 0), next[end].squaresOfTimes + time * time,
+                            next[end].squaresOfLayers + count * count};
         if (whole < best[first]) {
           best[first] = whole;
           ends[stage][first] = static_cast<int32_t>(end);
@@ -140,6 +142,22 @@ std::optional<std::vector<int64_t>> LineCut::makeEven(int64_t nanoseconds, int64
 
 } // namespace
 
+/// Each rank's layers in one run, without a limit.
+static StageProblem withOneChunk(StageProblem problem) {
+  problem.chunks = 1;
+  problem.limitBytes = 0;
+  problem.slots.resize(problem.stages);
+  return problem;
+}
+
+int64_t tgpt::leastNanoseconds(const StageProblem &problem) {
+  auto differs = [&](const PartCost &layer) { return layer.nanoseconds() != problem.parts[1].nanoseconds(); };
+  if (problem.chunks > 1 && std::any_of(problem.parts.begin() + 1, problem.parts.end() - 1, differs))
+    return problem.lowerBoundNanoseconds();
+  StageProblem line = withOneChunk(problem);
+  return cutByHand(line, LineCut(line).solve()).greatestNanoseconds();
+}
+
 /// As many stages of one chunk as there are virtual stages, with such a limit for each.
 static std::vector<int64_t> cutRunsAlone(StageProblem problem, int64_t limitBytes) {
   problem.stages *= problem.chunks;
@@ -150,10 +168,7 @@ static std::vector<int64_t> cutRunsAlone(StageProblem problem, int64_t limitByte
 
 /// The ranks' numbers of layers as if each had one run, dealt out evenly over the chunks.
 static std::vector<int64_t> cutRanksAlone(const StageProblem &problem) {
-  StageProblem ranks = problem;
-  ranks.chunks = 1;
-  ranks.limitBytes = 0;
-  ranks.slots.resize(problem.stages);
+  StageProblem ranks = withOneChunk(problem);
   std::vector<int64_t> layers = LineCut(ranks).solve(), dealt(problem.virtualStages());
   for (int64_t v = 0; v < problem.virtualStages(); ++v) {
     int64_t chunk = v / problem.stages, ofRank = layers[v % problem.stages];

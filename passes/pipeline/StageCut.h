@@ -12,15 +12,15 @@
 // seen by letting every stage reach as far as it can, and the least such time is found
 // by bisection. Among the cuts that keep it, dynamic programming over (stage, first
 // layer) takes one with the fewest stages without layers, then the least sum of squares
-// of the stages' times, then the fewest layers on the first stages, which have the most
-// micro-batches in flight.
+// of the stages' times, then of their numbers of layers, then the fewest layers on the
+// first stages, which have the most micro-batches in flight.
 //
 // With several chunks a rank's time and bytes are sums over runs that lie apart, which
 // that recursion cannot see. Good starts (the exact answer for as many stages as there are
 // runs, without a limit and with an equal share of it each; the exact answer for the ranks,
 // dealt out evenly over their chunks) are improved by moving one layer at a time while that
 // helps, and the best one is taken. Without a limit, and where all layers cost the same, it
-// is the best there is; else the gap to `lowerBoundNanoseconds` says how far off it can be
+// is the best there is; else the gap to `leastNanoseconds` says how far off it can be
 // at most.
 //
 //===----------------------------------------------------------------------===//
@@ -52,8 +52,12 @@ StageCut cutByHand(const StageProblem &problem, const std::vector<int64_t> &laye
 /// comes as close as can be, and `fits` is false.
 StageCut chooseCut(const StageProblem &problem);
 
-/// The largest problems that `chooseCut` takes.
-inline constexpr int64_t mostLayersToCut = 1 << 14, mostVirtualStages = 1 << 14;
+/// A time that no cut has a slowest rank below, memory aside. With one chunk, and with several where all
+/// layers take the same time, it is the time of the best cut.
+int64_t leastNanoseconds(const StageProblem &problem);
+
+/// Most layers of a problem that `chooseCut` takes.
+inline constexpr int64_t mostLayersToCut = 1 << 14;
 
 } // namespace tgpt
 

@@ -8,9 +8,13 @@
 #include "Compile.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/emit/PlanEmitter.h"
+#include "compiler/frontend/ClusterFile.h"
 #include "compiler/report/CommunicationReport.h"
 #include "compiler/report/MemoryReport.h"
 #include "compiler/report/ScheduleReport.h"
+#include "compiler/report/StageReportText.h"
+#include "cost/DeviceText.h"
+#include "dialects/plan/Plan.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -19,6 +23,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
+#include "passes/pipeline/StageReport.h"
 #include "passes/pipeline/schedule/Schedule.h"
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
@@ -28,6 +33,7 @@
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <cstdio>
 
 using namespace mlir;
 using namespace tgpt;
@@ -127,7 +133,8 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
     return fail("--reduction is '" + options.reduction + "', expected fast or canonical");
   for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", request.memoryReport},
                             {"communication-report", request.communicationReport},
-                            {"print-schedule", request.printSchedule}})
+                            {"print-schedule", request.printSchedule},
+                            {"stage-report", request.stageReport}})
     if (form != "text" && form != "json" && form != "none")
       return fail("--" + name + " is '" + form + "', expected text, json or none");
   if (options.vpp < 1 || options.vpp > 1024)
@@ -137,7 +144,50 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
   if (output.ends_with(".bin") && request.lastPhase != "plan")
     return fail("--compile-to=" + request.lastPhase + " gives IR, but '" + output +
                 "' is a compiled plan; use .mlir or .mlirbc");
+  static constexpr std::array beforeStages = {"model", "training", "sharded", "partitioned"};
+  if (request.stageReport != "none" && llvm::is_contained(beforeStages, request.lastPhase))
+    return fail("--stage-report is '" + request.stageReport + "', but --compile-to=" + request.lastPhase +
+                " ends before stages are chosen; the nearest legal choice is --compile-to=pipelined");
   return success(succeeded(checkGlobalBatch(request)) && succeeded(checkLossScale(request)));
+}
+
+/// The device and the limit of memory, from the cluster file and the flags.
+static FailureOr<CompileRequest> withCluster(CompileRequest request) {
+  constexpr double mostGib = 1 << 30;
+  if (request.givesMemoryGib && !(request.memoryGib > 0 && request.memoryGib <= mostGib)) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", request.memoryGib);
+    return fail("--memory-gib is " + llvm::Twine(text) + ", expected a number above 0, of at most 1073741824");
+  }
+  CompileOptions &options = request.options;
+  if (!request.cluster.empty())
+    try {
+      cost::DeviceProfile device = readClusterFile(request.cluster).device;
+      options.device = cost::deviceText(device);
+      options.memoryLimitBytes = static_cast<int64_t>(std::min(device.planBytes(), 0x1p60));
+    } catch (const ClusterError &error) {
+      return fail(error.what());
+    }
+  if (request.givesMemoryGib)
+    options.memoryLimitBytes = std::max<int64_t>(std::llround(request.memoryGib * 0x1p30), 1);
+  return request;
+}
+
+/// Prints what the stages cost, with their arenas where the module has a plan.
+static void printStageReport(ModuleOp module, const CompileRequest &request, llvm::raw_ostream &out) {
+  std::optional<StageSummary> summary = readStageReport(module);
+  if (request.stageReport == "none" || !summary)
+    return;
+  std::vector<int64_t> arenas(summary->stages());
+  for (auto program : module.getOps<planir::ProgramOp>())
+    for (auto stage : program.getBody().getOps<planir::StageOp>())
+      if (stage.getStage() < summary->stages())
+        arenas[stage.getStage()] = stage.getArenaBytes().value_or(0);
+  if (llvm::is_contained(arenas, 0))
+    arenas.clear();
+  std::string model = module.getName().value_or("the model").str();
+  out << (request.stageReport == "text" ? stageReportText(model, *summary, arenas)
+                                        : stageReportJson(model, *summary, arenas));
 }
 
 static LogicalResult runPipeline(ModuleOp module, StringRef pipeline) {
@@ -232,9 +282,13 @@ static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, S
 }
 
 LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, StringRef output,
-                                const CompileRequest &request) {
-  if (failed(checkRequest(request, output)))
+                                const CompileRequest &given) {
+  if (failed(checkRequest(given, output)))
     return failure();
+  FailureOr<CompileRequest> known = withCluster(given);
+  if (failed(known))
+    return failure();
+  const CompileRequest &request = *known;
   if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "(reading the model from the terminal, end it with ctrl-d)\n";
   std::string error;
@@ -252,7 +306,10 @@ LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, Stri
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!module || failed(runPhases(*module, request, output)))
     return failure();
-  if (onlyPrintsSchedule(request, output))
-    return success();
-  return output.ends_with(".bin") ? writePlan(*module, request, output) : writeModule(*module, output);
+  bool isPlan = output.ends_with(".bin");
+  bool isWritten = !onlyPrintsSchedule(request, output);
+  if (isWritten && failed(isPlan ? writePlan(*module, request, output) : writeModule(*module, output)))
+    return failure();
+  printStageReport(*module, request, isPlan ? llvm::outs() : llvm::errs()); // IR may go to stdout
+  return success();
 }

@@ -100,9 +100,19 @@ struct Flags {
       cl::cat(category)};
   cl::list<int64_t> stages{
       "stages",
-      cl::desc("Layers of each pipeline stage, such as 9,8,8,7; with --vpp those of chunk 0 of all "
-               "stages, then of chunk 1... (default: as even as can be)"),
+      cl::desc(
+          "Layers of each pipeline stage, such as 9,8,8,7; with --vpp those of chunk 0 of all "
+          "stages, then of chunk 1... (default: where the slowest stage is fastest and every rank's memory suffices)"),
       cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
+  cl::opt<std::string> cluster{
+      "cluster",
+      cl::desc("Cluster file (recipes/clusters) whose device gives the times that stages are cut by, and the memory of "
+               "a rank (default: an H100, without a limit of memory)"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<double> memoryGib{"memory-gib",
+                            cl::desc("GiB that a rank may need (default: with --cluster what its device has for a "
+                                     "plan, else no limit)"),
+                            cl::value_desc("GiB"), cl::init(0), cl::cat(category)};
   cl::opt<double> maxGradNorm{"max-grad-norm",
                               cl::desc("Clip gradients to this global norm; 0: no clipping (default 1)"),
                               cl::value_desc("norm"), cl::init(1.0), cl::cat(category)};
@@ -149,6 +159,9 @@ struct Flags {
       "communication-report",
       cl::desc("Report of what the ranks of compiled.bin exchange: text, json or none (default)"),
       cl::value_desc("form"), cl::init("none"), cl::cat(category)};
+  cl::opt<std::string> stageReport{
+      "stage-report", cl::desc("Report of the time and memory of each pipeline stage: text, json or none (default)"),
+      cl::value_desc("form"), cl::init("none"), cl::cat(category)};
 };
 
 llvm::ManagedStatic<Flags> flags;
@@ -171,7 +184,8 @@ std::string givenFlags() {
             flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->overlap,
             flags->prefetch, flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2,
             flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
-            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed);
+            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed,
+            flags->cluster, flags->memoryGib);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -246,6 +260,11 @@ CompileRequest tgpt::readCompileFlags() {
   request.communicationReport = flags->communicationReport;
   // --print-schedule alone has no value.
   request.printSchedule = flags->printSchedule.empty() ? "text" : flags->printSchedule.getValue();
+  request.stageReport = flags->stageReport;
+  options.stageReport = request.stageReport != "none";
+  request.cluster = flags->cluster;
+  request.memoryGib = flags->memoryGib;
+  request.givesMemoryGib = flags->memoryGib.getNumOccurrences() > 0;
   request.flags = givenFlags();
   for (const auto &[name, option] : cl::getRegisteredOptions())
     request.isRequested |= llvm::is_contained(option->Categories, &flags->category) && option->getNumOccurrences() > 0;

@@ -20,6 +20,10 @@ struct CompileRequest {
   std::string memoryReport;        ///< "text", "json" or "none"
   std::string communicationReport; ///< "text", "json" or "none"
   std::string printSchedule;       ///< "text", "json" or, not asked for, "none"
+  std::string stageReport;         ///< "text", "json" or "none"
+  std::string cluster;             ///< a cluster file, or empty
+  double memoryGib = 0;            ///< limit of a rank
+  bool givesMemoryGib = false;     ///< --memory-gib was given
   bool givesGlobalBatch = false;   ///< --global-batch was given
   std::string lossScale;           ///< as given, or empty
   std::string lossScaleTuning;     ///< the first flag given that tunes a dynamic loss scale, or empty

@@ -35,8 +35,8 @@ int64_t draw(int64_t least, int64_t most) {
 
 PartCost drawPart(int64_t most) {
   PartCost part;
-  part.forwardNanoseconds = draw(1, most);
-  part.backwardNanoseconds = draw(1, 2 * most);
+  part.forwardNanoseconds = draw(0, most);
+  part.backwardNanoseconds = draw(0, 3) == 0 ? 0 : draw(1, 2 * most);
   part.state = {draw(0, 20), draw(0, 20), draw(0, 60)};
   part.activationBytes = draw(0, 30);
   part.scratchBytes = draw(0, 40);
@@ -137,6 +137,7 @@ struct Judged {
   std::vector<int64_t> cut;
   int64_t time = 0, bytes = 0, empty = 0, above = 0;
   __int128 squares = 0;
+  int64_t layerSquares = 0;
 };
 
 Judged judge(const StageProblem &problem, const std::vector<int64_t> &cut) {
@@ -148,6 +149,8 @@ Judged judge(const StageProblem &problem, const std::vector<int64_t> &cut) {
     judged.above += problem.limitBytes == 0 ? 0 : std::max<int64_t>(cost.bytes() - problem.limitBytes, 0);
     judged.squares += static_cast<__int128>(cost.nanoseconds()) * cost.nanoseconds();
   }
+  for (int64_t layers : cut)
+    judged.layerSquares += layers * layers;
   judged.empty = std::count(cut.begin(), cut.end(), 0);
   return judged;
 }
@@ -161,7 +164,8 @@ Judged bestOfAll(const StageProblem &problem) {
   int64_t limit = problem.limitBytes == 0 ? INT64_MAX : std::max(least, problem.limitBytes);
   std::erase_if(all, [&](const Judged &judged) { return judged.bytes > limit; });
   return *std::min_element(all.begin(), all.end(), [](const Judged &a, const Judged &b) {
-    return std::tie(a.time, a.empty, a.squares, a.cut) < std::tie(b.time, b.empty, b.squares, b.cut);
+    return std::tie(a.time, a.empty, a.squares, a.layerSquares, a.cut) <
+           std::tie(b.time, b.empty, b.squares, b.layerSquares, b.cut);
   });
 }
 
@@ -208,7 +212,10 @@ TEST(StageCutTest, oneChunkIsExact) {
     ASSERT_EQ(chosen.greatestNanoseconds(), best.time);
     ASSERT_EQ(chosen.greatestBytes(), best.bytes);
     ASSERT_EQ(chosen.fits(problem), best.above == 0);
-    ASSERT_GE(best.time, problem.lowerBoundNanoseconds());
+    ASSERT_GE(best.time, leastNanoseconds(problem));
+    ASSERT_GE(leastNanoseconds(problem), problem.lowerBoundNanoseconds());
+    if (problem.limitBytes == 0)
+      ASSERT_EQ(best.time, leastNanoseconds(problem));
     limited += problem.limitBytes > 0;
     impossible += !chosen.fits(problem);
   }
@@ -239,7 +246,10 @@ Gaps gapsOfChunks(bool isUniform, bool isLimited) {
       ++gaps.notFound;
       continue;
     }
-    double gap = double(chosen.greatestNanoseconds() - best.time) / double(best.time);
+    double gap = best.time == 0 ? 0 : double(chosen.greatestNanoseconds() - best.time) / double(best.time);
+    EXPECT_LE(leastNanoseconds(problem), best.time);
+    if (isUniform && !isLimited)
+      EXPECT_EQ(leastNanoseconds(problem), best.time);
     gaps.optimal += gap == 0;
     gaps.sum += gap;
     gaps.worst = std::max(gaps.worst, gap);
