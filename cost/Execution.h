@@ -1,0 +1,89 @@
+//===- Execution.h - how a model is trained: degrees, schedule, recomputation, software ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One candidate of a search, and what the software that runs it makes of the hardware.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_COST_EXECUTION_H
+#define TGPT_COST_EXECUTION_H
+
+#include "cost/DeviceRates.h"
+#include "cost/Topology.h"
+
+namespace tgpt::cost {
+
+enum class Schedule { GPipe, OneF1B, Interleaved, ZeroBubbleH1, ZeroBubbleH2 };
+
+/// What is dropped after forward and computed again in backward.
+enum class Recompute {
+  None,
+  Attention, ///< the core of attention: scores, softmax, weighted sum (arXiv 2205.05198 "selective")
+  Cheap,     ///< everything but attention and half of the matrix products (torchtitan "selective op")
+  Full       ///< whole layers, all but their inputs
+};
+
+/// Degrees and options of a run. Ranks are numbered tp, then cp, then dp, then pp.
+struct Execution {
+  double tp = 1, cp = 1, dp = 1, pp = 1;
+  double chunks = 1; ///< model chunks of one pipeline rank (interleaved schedule)
+  bool sequenceParallel = false;
+  int zero = 0;          ///< stage; 3 also shards parameters
+  double zeroRanks = 0;  ///< that share one copy of sharded states; 0: all of dp
+  Schedule schedule = Schedule::OneF1B;
+  Recompute recompute = Recompute::None;
+  double recomputedLayers = 1; ///< share of the layers that Recompute::Full applies to
+  double microBatch = 1;       ///< sequences
+  double microBatches = 1;     ///< per step and pipeline
+  OperandType operands = OperandType::Bits16;
+  bool fusedAttention = true;
+  bool edgeStagesShorter = false; ///< the first and the last stage (chunk) hold one layer less
+  bool flatTensorInPipeline = true; ///< a stage's output is sent in tp pieces, one a rank
+
+  double shardRanks() const { return zeroRanks > 0 ? zeroRanks : dp * cp; }
+  Group tensorGroup() const { return {tp, 1}; }
+  Group contextGroup() const { return {cp, tp}; }
+  Group dataGroup() const { return {dp * cp, tp}; }
+  double stageDistance() const { return tp * cp * dp; }
+};
+
+/// Bytes of one parameter's states (mixed-precision AdamW as in arXiv 1910.02054: 2 + 2 + 12).
+struct StateBytes {
+  double parameter = 2, gradient = 2, master = 4, moments = 8;
+  double masterGradient = 0; ///< a second, 32-bit copy of the gradient
+
+  double optimizer() const { return master + moments + masterGradient; }
+};
+
+/// What a training program makes of its hardware: few figures, each with a meaning of its own.
+struct Software {
+  double elementwiseTraffic = 1;     ///< bytes moved by elementwise kernels, over those of fused ones
+  double attentionRate = 1;          ///< of the device's fused attention
+  double tensorOverlap = 0;          ///< share of tp communication hidden behind computation
+  double reduceOverlap = 0;          ///< share of the last micro-batch's backward that hides gradients' reduction
+  double gatherOverlap = 0;          ///< share of the first micro-batch's forward that hides updated parameters' gather
+  double shardOverlap = 1;           ///< share of a layer's computation that hides ZeRO-3's communication
+  double pipelineOverlap = 0;        ///< share of sends hidden behind computation
+  double sendStartSeconds = 0;       ///< host synchronisation around a send
+  double dataBandwidth = 1;          ///< of the links' rate that dp collectives reach
+  double overlapSlowdown = 0.1;      ///< of computation, per second of communication beside it
+  double gradientBytes = 2;          ///< of a gradient element on the wire
+  double kernelsPerLayer = 30;       ///< launched in one forward
+  double stepSeconds = 0;            ///< data, logging, host work of a step
+  bool recomputeStopsEarly = false;  ///< recomputation of a layer ends where backward has all it needs: no last product
+  double castTraffic = 0;            ///< bytes moved per element to make 8- or 4-bit operands
+};
+
+/// Everything that a time is made of.
+struct Machine {
+  DeviceRates device;
+  Topology topology;
+  Software software;
+};
+
+} // namespace tgpt::cost
+
+#endif // TGPT_COST_EXECUTION_H

@@ -1,0 +1,157 @@
+//===- StepTime.cpp - seconds of one training step ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cost/StepTime.h"
+#include "cost/CollectiveTime.h"
+#include <algorithm>
+#include <cmath>
+
+namespace tgpt::cost {
+namespace {
+
+/// The ranks that share one copy of the sharded states, and those that hold the same piece.
+struct DataGroups {
+  Group shard, replicate;
+
+  explicit DataGroups(const Execution &run)
+      : shard{run.shardRanks(), run.tp},
+        replicate{run.dp * run.cp / run.shardRanks(), run.tp * run.shardRanks()} {}
+};
+
+/// What so many parameters of a rank cost over dp: their gradients summed to where the states are, and the values
+/// brought back from there.
+struct DataSeconds {
+  double reduce = 0, gather = 0;
+};
+
+DataSeconds dataSeconds(const Machine &machine, const Execution &run, double parameters) {
+  DataGroups groups(run);
+  const Topology &topology = machine.topology;
+  double gradient = machine.software.gradientBytes * parameters;
+  DataSeconds seconds;
+  if (run.zero == 0) {
+    seconds.reduce = allReduceSeconds(topology, run.dataGroup(), gradient);
+  } else {
+    seconds.reduce = reduceScatterSeconds(topology, groups.shard, gradient) +
+                     allReduceSeconds(topology, groups.replicate, gradient / groups.shard.ranks);
+    seconds.gather = allGatherSeconds(topology, groups.shard, 2 * parameters);
+  }
+  seconds.reduce /= machine.software.dataBandwidth;
+  seconds.gather /= machine.software.dataBandwidth;
+  return seconds;
+}
+
+/// Communication beside computation: what is hidden still slows the computation down.
+double overlapped(double compute, double communication, const Software &software) {
+  double hidden = std::min(communication, software.shardOverlap * compute);
+  return compute + communication - hidden * (1 - software.overlapSlowdown);
+}
+
+/// Adds to a layer's passes the gathers of its sharded parameters and the scatter of its gradients (ZeRO-3), each
+/// prefetched behind the layer before.
+PassSeconds shardedLayer(const Machine &machine, PassSeconds layer, double parameters, const Execution &run) {
+  DataSeconds data = dataSeconds(machine, run, parameters);
+  double forward = overlapped(layer.forward, data.gather, machine.software);
+  double backward = overlapped(layer.backward(), data.gather + data.reduce, machine.software);
+  double grown = backward / layer.backward();
+  return {forward, layer.backwardInput * grown, layer.backwardWeight * grown};
+}
+
+double stageLayers(const ModelShape &shape, const Execution &run, bool edge) {
+  if (run.edgeStagesShorter) {
+    // One layer less in the first and in the last chunk.
+    double slots = (shape.layers + 2) / run.pp;
+    return edge ? slots - (run.pp > 1 ? 1 : 2) : slots;
+  }
+  return run.pp > 1 ? std::ceil(shape.layers / (run.pp * run.chunks)) * run.chunks : shape.layers;
+}
+
+PassSeconds scaled(const PassSeconds &pass, double factor) {
+  return {pass.forward * factor, pass.backwardInput * factor, pass.backwardWeight * factor};
+}
+
+PassSeconds operator+(const PassSeconds &a, const PassSeconds &b) {
+  return {a.forward + b.forward, a.backwardInput + b.backwardInput, a.backwardWeight + b.backwardWeight};
+}
+
+/// A boundary's activations on the way to the next stage and their gradients on the way back, for each chunk.
+PassSeconds sends(const Machine &machine, const ModelShape &shape, const Execution &run) {
+  if (run.pp <= 1)
+    return {};
+  double bytes = 2 * run.microBatch * shape.sequence / run.cp * shape.hidden / (run.flatTensorInPipeline ? run.tp : 1);
+  double seconds = run.chunks * (1 - machine.software.pipelineOverlap) *
+                   (sendSeconds(machine.topology, run.stageDistance(), bytes) + machine.software.sendStartSeconds);
+  return {seconds, seconds, 0};
+}
+
+StageSeconds stages(const Machine &machine, const ModelShape &shape, const Execution &run, const PassSeconds &layer) {
+  PassSeconds embedding = embeddingSeconds(machine, shape, run), head = headSeconds(machine, shape, run);
+  PassSeconds hop = sends(machine, shape, run);
+  PassSeconds edge = scaled(layer, stageLayers(shape, run, true));
+  if (run.pp <= 1) {
+    PassSeconds all = edge + embedding + head;
+    return {all, all, all};
+  }
+  return {edge + embedding + hop, scaled(layer, stageLayers(shape, run, false)) + hop, edge + head + hop};
+}
+
+/// Parameters of the fullest rank: its layers, and an embedding or a head.
+double rankParameters(const ModelShape &shape, const Execution &run) {
+  double ends = run.pp > 1 ? std::max(shape.embeddingParameters(), shape.vocabulary * shape.hidden)
+                           : shape.embeddingParameters() + shape.headParameters();
+  return (stageLayers(shape, run, true) * shape.layerParameters() + ends) / run.tp;
+}
+
+/// Gradients over dp and, with sharded states, the updated parameters back. ZeRO-3 has paid in its layers.
+double exposedData(const Machine &machine, const ModelShape &shape, const Execution &run, const PassSeconds &stage) {
+  if (run.dp * run.cp <= 1)
+    return 0;
+  const Software &software = machine.software;
+  if (run.zero >= 3) {
+    // The first layer's gather and the last one's scatter have nothing beside them; the ends of the model neither.
+    DataSeconds alone =
+        dataSeconds(machine, run, (shape.layerParameters() + shape.vocabulary * shape.hidden) / run.tp);
+    return alone.gather + alone.reduce;
+  }
+  DataSeconds data = dataSeconds(machine, run, rankParameters(shape, run));
+  double hidden = std::min(data.reduce, software.reduceOverlap * stage.backward()) +
+                  std::min(data.gather, software.gatherOverlap * stage.forward);
+  return data.reduce + data.gather - hidden * (1 - software.overlapSlowdown);
+}
+
+/// Reads and writes master weight and both moments, reads the gradient (twice: its norm comes first), writes the
+/// parameter: 4 * 7 + 2 * 4 + 2 bytes.
+double optimizerSeconds(const Machine &machine, const ModelShape &shape, const Execution &run) {
+  double parameters = rankParameters(shape, run) / (run.zero >= 1 ? run.shardRanks() : 1);
+  return machine.device.memorySeconds(38 * parameters * machine.software.elementwiseTraffic);
+}
+
+} // namespace
+
+StepSeconds stepSeconds(const Machine &machine, const ModelShape &shape, const Execution &run) {
+  StepSeconds step;
+  step.layer = layerSeconds(layerParts(machine, shape, run), run, machine.software);
+  if (run.zero >= 3 && run.shardRanks() > 1)
+    step.layer = shardedLayer(machine, step.layer, shape.layerParameters() / run.tp, run);
+  StageSeconds perStage = stages(machine, shape, run, step.layer);
+  step.pipeline = pipelineSeconds(perStage, run);
+  step.bubble = bubbleFraction(perStage, run);
+  step.exposedData = exposedData(machine, shape, run, perStage.first);
+  step.optimizer = optimizerSeconds(machine, shape, run);
+  step.overhead = machine.software.stepSeconds;
+  step.total = step.pipeline + step.exposedData + step.optimizer + step.overhead;
+  return step;
+}
+
+double modelFlopsUtilization(const Machine &machine, const ModelShape &shape, const Execution &run, double seconds) {
+  double sequences = run.dp * run.microBatch * run.microBatches;
+  double ranks = run.tp * run.cp * run.dp * run.pp;
+  double peak = machine.device.curve(OperandType::Bits16).peakFlopsPerSecond;
+  return shape.modelFlops(sequences) / (ranks * peak * seconds);
+}
+
+} // namespace tgpt::cost
