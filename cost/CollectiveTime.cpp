@@ -16,7 +16,7 @@ static double wireSeconds(const Topology &topology, const Group &group, double w
   double nodes = std::ceil(group.ranks / onNode);
   bool switchReduces = reducing && nodes == 1 && onNode == topology.ranksPerNode;
   double within = switchReduces && topology.node.reducingBytesPerSecond > 0 ? topology.node.reducingBytesPerSecond
-                                                                             : topology.node.bytesPerSecond;
+                                                                            : topology.node.bytesPerSecond;
   double across = topology.network.bytesPerSecond * onNode;
   double latency = onNode > 1 ? topology.node.latencySeconds : 0;
   double fill = topology.node.fillSeconds;
@@ -53,9 +53,8 @@ double allToAllSeconds(const Topology &topology, const Group &group, double byte
   if (group.ranks <= 1)
     return 0;
   double onNode = group.ranksOnNode(topology);
-  double within = onNode > 1 ? topology.node.latencySeconds +
-                                   (onNode - 1) / group.ranks * bytes / topology.node.bytesPerSecond
-                             : 0;
+  double within =
+      onNode > 1 ? topology.node.latencySeconds + (onNode - 1) / group.ranks * bytes / topology.node.bytesPerSecond : 0;
   if (group.ranks == onNode)
     return within;
   // What leaves the node leaves over every rank's own share: no neighbour forwards it.

@@ -7,8 +7,9 @@
 //
 // alpha-beta with the pipeline of chunks made explicit: a collective that moves `wire`
 // bytes over each rank's link at B bytes a second, cut into the best number of chunks,
-// takes latency + wire / B + 2 sqrt(fill wire / B). On the tables of single-host
-// collectives (validation/published) this form is within 5 to 10 per cent from 64 KiB to 16 GiB.
+// takes latency + wire / B + 2 sqrt(fill wire / B). From 64 KiB to 16 GiB, one operation on
+// one number of ranks follows it within 5 to 10 per cent; one set of constants for all of
+// them is within 10 to 25 (docs/time-model.md).
 //
 //   all_reduce                  wire = 2 (n - 1) / n  of the bytes of the whole tensor
 //   all_gather, reduce_scatter  wire =   (n - 1) / n

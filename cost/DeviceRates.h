@@ -27,14 +27,20 @@ struct DeviceRates {
   double memoryBytesPerSecond = 0; ///< peak
   double memoryFraction = 0.85;    ///< of the peak that a large elementwise kernel moves at
   double kernelStartSeconds = 5e-6;
-  double powerFraction = 1;        ///< of the matrix rates that the part's power limit leaves
-  std::array<GemmCurve, 3> gemm;   ///< by OperandType
-  double attentionForwardFlopsPerSecond = 0;  ///< fused attention, operations of the causal half counted
+  double powerFraction = 1;                  ///< of the matrix rates that the part's power limit leaves
+  std::array<GemmCurve, 3> gemm;             ///< by OperandType
+  double attentionForwardFlopsPerSecond = 0; ///< fused attention, operations of the causal half counted
   double attentionBackwardFlopsPerSecond = 0;
 
   const GemmCurve &curve(OperandType type) const { return gemm[static_cast<std::size_t>(type)]; }
   double memorySeconds(double bytes) const { return bytes / (memoryBytesPerSecond * memoryFraction); }
 };
+
+struct DeviceProfile;
+
+/// The rates of a cluster file's device, for 16-bit operands: its curves' values for large kernels. Once a search; the
+/// profile's curves themselves are too slow, and too coarse, for one of its steps.
+DeviceRates ratesOf(const DeviceProfile &device);
 
 } // namespace tgpt::cost
 

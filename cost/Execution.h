@@ -31,8 +31,8 @@ struct Execution {
   double tp = 1, cp = 1, dp = 1, pp = 1;
   double chunks = 1; ///< model chunks of one pipeline rank (interleaved schedule)
   bool sequenceParallel = false;
-  int zero = 0;          ///< stage; 3 also shards parameters
-  double zeroRanks = 0;  ///< that share one copy of sharded states; 0: all of dp
+  int zero = 0;         ///< stage; 3 also shards parameters
+  double zeroRanks = 0; ///< that share one copy of sharded states; 0: all of dp
   Schedule schedule = Schedule::OneF1B;
   Recompute recompute = Recompute::None;
   double recomputedLayers = 1; ///< share of the layers that Recompute::Full applies to
@@ -40,7 +40,7 @@ struct Execution {
   double microBatches = 1;     ///< per step and pipeline
   OperandType operands = OperandType::Bits16;
   bool fusedAttention = true;
-  bool edgeStagesShorter = false; ///< the first and the last stage (chunk) hold one layer less
+  bool edgeStagesShorter = false;   ///< the first and the last stage (chunk) hold one layer less
   bool flatTensorInPipeline = true; ///< a stage's output is sent in tp pieces, one a rank
 
   double shardRanks() const { return zeroRanks > 0 ? zeroRanks : dp * cp; }
@@ -60,21 +60,21 @@ struct StateBytes {
 
 /// What a training program makes of its hardware: few figures, each with a meaning of its own.
 struct Software {
-  double elementwiseTraffic = 1;     ///< bytes moved by elementwise kernels, over those of fused ones
-  double attentionRate = 1;          ///< of the device's fused attention
-  double tensorOverlap = 0;          ///< share of tp communication hidden behind computation
-  double reduceOverlap = 0;          ///< share of the last micro-batch's backward that hides gradients' reduction
-  double gatherOverlap = 0;          ///< share of the first micro-batch's forward that hides updated parameters' gather
-  double shardOverlap = 1;           ///< share of a layer's computation that hides ZeRO-3's communication
-  double pipelineOverlap = 0;        ///< share of sends hidden behind computation
-  double sendStartSeconds = 0;       ///< host synchronisation around a send
-  double dataBandwidth = 1;          ///< of the links' rate that dp collectives reach
-  double overlapSlowdown = 0.1;      ///< of computation, per second of communication beside it
-  double gradientBytes = 2;          ///< of a gradient element on the wire
-  double kernelsPerLayer = 30;       ///< launched in one forward
-  double stepSeconds = 0;            ///< data, logging, host work of a step
-  bool recomputeStopsEarly = false;  ///< recomputation of a layer ends where backward has all it needs: no last product
-  double castTraffic = 0;            ///< bytes moved per element to make 8- or 4-bit operands
+  double elementwiseTraffic = 1;    ///< bytes moved by elementwise kernels, over those of fused ones
+  double attentionRate = 1;         ///< of the device's fused attention
+  double tensorOverlap = 0;         ///< share of tp communication hidden behind computation
+  double reduceOverlap = 0;         ///< share of the last micro-batch's backward that hides gradients' reduction
+  double gatherOverlap = 0;         ///< share of the first micro-batch's forward that hides updated parameters' gather
+  double shardOverlap = 1;          ///< share of a layer's computation that hides ZeRO-3's communication
+  double pipelineOverlap = 0;       ///< share of sends hidden behind computation
+  double sendStartSeconds = 0;      ///< host synchronisation around a send
+  double dataBandwidth = 1;         ///< of the links' rate that dp collectives reach
+  double overlapSlowdown = 0.1;     ///< of computation, per second of communication beside it
+  double gradientBytes = 2;         ///< of a gradient element on the wire
+  double kernelsPerLayer = 30;      ///< launched in one forward
+  double stepSeconds = 0;           ///< data, logging, host work of a step
+  bool recomputeStopsEarly = false; ///< recomputation of a layer ends where backward has all it needs: no last product
+  double castTraffic = 0;           ///< bytes moved per element to make 8- or 4-bit operands
 };
 
 /// Everything that a time is made of.

@@ -25,13 +25,13 @@ namespace tgpt::cost {
 /// How well a device's matrix units are used; fitted on kernel tables (validation/fit-kernels.py).
 struct GemmCurve {
   double peakFlopsPerSecond = 0;
-  double efficiency = 0.8;     ///< of the peak, for a large product
-  double kHalf = 150;          ///< elements of k that a tile's prologue costs
-  double waveSoftness = 0.5;   ///< 0: fractional waves, 1: whole waves
-  double startSeconds = 5e-6;  ///< of one kernel
-  double memoryFraction = 0.8; ///< of the memory's bandwidth that operands move at
+  double efficiency = 0.8;      ///< of the peak, for a large product
+  double kHalf = 150;           ///< elements of k that a tile's prologue costs
+  double waveSoftness = 0.5;    ///< 0: fractional waves, 1: whole waves
+  double startSeconds = 5e-6;   ///< of one kernel
+  double memoryFraction = 0.8;  ///< of the memory's bandwidth that operands move at
   double sustainedFraction = 1; ///< of the curve's rate that a long run keeps, where a short benchmark measured it
-  double units = 108;          ///< multiprocessors
+  double units = 108;           ///< multiprocessors
   double tileM = 128, tileN = 128;
 };
 

@@ -14,10 +14,10 @@ namespace {
 
 /// The sizes that all costs of a layer are made of: what one rank holds of one micro-batch.
 struct LocalSizes {
-  double tokens;     ///< of the rank's part of the sequences
-  double residual;   ///< elements of a tensor outside the tensor-parallel region
+  double tokens;               ///< of the rank's part of the sequences
+  double residual;             ///< elements of a tensor outside the tensor-parallel region
   double query, keyValue, ffn; ///< widths of one rank
-  double scores;     ///< elements of the attention matrix
+  double scores;               ///< elements of the attention matrix
 
   LocalSizes(const ModelShape &shape, const Execution &run)
       : tokens(run.microBatch * shape.sequence / run.cp),
@@ -62,8 +62,7 @@ LinearSeconds linearSeconds(const Machine &machine, OperandType type, double tok
 LinearSeconds layerProducts(const Machine &machine, const ModelShape &shape, const Execution &run,
                             const LocalSizes &local) {
   double hidden = shape.hidden;
-  LinearSeconds seconds =
-      linearSeconds(machine, run.operands, local.tokens, local.query + 2 * local.keyValue, hidden);
+  LinearSeconds seconds = linearSeconds(machine, run.operands, local.tokens, local.query + 2 * local.keyValue, hidden);
   seconds += linearSeconds(machine, run.operands, local.tokens, hidden, local.query);
   seconds += linearSeconds(machine, run.operands, local.tokens, (shape.gatedMlp ? 2 : 1) * local.ffn, hidden);
   seconds += linearSeconds(machine, run.operands, local.tokens, hidden, local.ffn);
@@ -111,15 +110,14 @@ void elementwise(const Machine &machine, const ModelShape &shape, const LocalSiz
   }
   double starts = machine.software.kernelsPerLayer * machine.device.kernelStartSeconds;
   parts.forwardElementwise = starts + machine.device.memorySeconds(machine.software.elementwiseTraffic * forward);
-  parts.backwardElementwise =
-      2 * starts + machine.device.memorySeconds(machine.software.elementwiseTraffic * backward);
+  parts.backwardElementwise = 2 * starts + machine.device.memorySeconds(machine.software.elementwiseTraffic * backward);
 }
 
 /// Two reductions forward and two backward (arXiv 1909.08053, section 3); with sequence parallelism each is an
 /// all_gather and a reduce_scatter. That backward gathers the saved inputs once more is hidden behind the gradient of
 /// the products (arXiv 2205.05198, section 4.2.2).
-void tensorCommunication(const Machine &machine, const ModelShape &shape, const Execution &run,
-                         const LocalSizes &local, LayerParts &parts) {
+void tensorCommunication(const Machine &machine, const ModelShape &shape, const Execution &run, const LocalSizes &local,
+                         LayerParts &parts) {
   if (run.tp <= 1)
     return;
   double bytes = 2 * local.tokens * shape.hidden;
@@ -168,8 +166,7 @@ LayerParts layerParts(const Machine &machine, const ModelShape &shape, const Exe
 
 PassSeconds layerSeconds(const LayerParts &parts, const Execution &run, const Software &software) {
   PassSeconds pass;
-  pass.forward =
-      parts.forwardProducts + parts.forwardAttention + parts.forwardElementwise + parts.forwardCommunication;
+  pass.forward = parts.forwardProducts + parts.forwardAttention + parts.forwardElementwise + parts.forwardCommunication;
   pass.backwardInput =
       parts.inputProducts + parts.backwardAttention + parts.backwardElementwise + parts.backwardCommunication;
   pass.backwardWeight = parts.weightProducts;
@@ -180,7 +177,8 @@ PassSeconds layerSeconds(const LayerParts &parts, const Execution &run, const So
     pass.backwardInput += parts.forwardProducts / 2 + parts.forwardElementwise + parts.forwardCommunication / 2;
     break;
   case Recompute::Full:
-    pass.backwardInput += run.recomputedLayers * (pass.forward - (software.recomputeStopsEarly ? parts.lastProduct : 0));
+    pass.backwardInput +=
+        run.recomputedLayers * (pass.forward - (software.recomputeStopsEarly ? parts.lastProduct : 0));
     break;
   }
   return pass;

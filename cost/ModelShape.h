@@ -17,10 +17,10 @@ namespace tgpt::cost {
 struct ModelShape {
   double layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
   double ffnHidden = 0;
-  bool gatedMlp = false;  ///< SwiGLU: three matrices
+  bool gatedMlp = false; ///< SwiGLU: three matrices
   bool biases = true;
-  bool layerNorm = true;  ///< weight and bias; RMS norm has a weight only
-  bool dropout = false;   ///< on the residual branches and, where not fused, in attention
+  bool layerNorm = true; ///< weight and bias; RMS norm has a weight only
+  bool dropout = false;  ///< on the residual branches and, where not fused, in attention
   double vocabulary = 0, sequence = 0;
   double learnedPositions = 0; ///< rows of the position table
   bool tiedEmbedding = true;
@@ -32,8 +32,8 @@ struct ModelShape {
   double headParameters() const { return tiedEmbedding ? 0 : vocabulary * hidden; }
   double finalNormParameters() const { return (layerNorm ? 2 : 1) * hidden; }
   double parameters() const;
-  /// Operations of a step over `sequences`, without recomputation: arXiv 2205.05198, appendix A, for any MLP and head count
-  /// (attention counted in full, causal or not).
+  /// Operations of a step over `sequences`, without recomputation: arXiv 2205.05198, appendix A, for any MLP and head
+  /// count (attention counted in full, causal or not).
   double modelFlops(double sequences) const;
 };
 

@@ -12,7 +12,9 @@
 namespace tgpt::cost {
 namespace {
 
-double tokens(const ModelShape &shape, const Execution &run) { return run.microBatch * shape.sequence / run.cp; }
+double tokens(const ModelShape &shape, const Execution &run) {
+  return run.microBatch * shape.sequence / run.cp;
+}
 
 /// Layers of a stage: the first stages hold one more where pp does not divide them.
 double layersOf(const ModelShape &shape, const Execution &run, double stage) {
@@ -28,7 +30,8 @@ double savedWithoutCore(const ModelShape &shape, const Execution &run) {
   // Norms' inputs and results, the residual dropouts' masks: whole on every tp rank, unless along the sequence.
   double whole = (4 + 4 + (shape.dropout ? 2 : 0)) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
   // q, k, v, the weighted sum; GELU's input and result, or gate, up and their product.
-  double sharded = (2 + 2) * shape.queryWidth() + 4 * shape.keyValueWidth() + (shape.gatedMlp ? 6 : 4) * shape.ffnHidden;
+  double sharded =
+      (2 + 2) * shape.queryWidth() + 4 * shape.keyValueWidth() + (shape.gatedMlp ? 6 : 4) * shape.ffnHidden;
   return tokens(shape, run) * (whole + sharded / run.tp);
 }
 
@@ -51,7 +54,8 @@ RankMemory shardedStates(double parameters, int stage, double shards, const Stat
 double stageParameters(const ModelShape &shape, const Execution &run, double stage) {
   bool first = stage == 0, last = stage == run.pp - 1;
   double vocabulary = shape.vocabulary * shape.hidden;
-  // Matrices are sharded over tp; norms, the biases after a row-parallel product, and positions are whole on every rank.
+  // Matrices are sharded over tp; norms, the biases after a row-parallel product, and positions are whole on every
+  // rank.
   double whole = 2 * (shape.layerNorm ? 2 : 1) * shape.hidden + (shape.biases ? 2 * shape.hidden : 0);
   double parameters = layersOf(shape, run, stage) * ((shape.layerParameters() - whole) / run.tp + whole);
   if (first)

@@ -18,8 +18,7 @@ struct DataGroups {
   Group shard, replicate;
 
   explicit DataGroups(const Execution &run)
-      : shard{run.shardRanks(), run.tp},
-        replicate{run.dp * run.cp / run.shardRanks(), run.tp * run.shardRanks()} {}
+      : shard{run.shardRanks(), run.tp}, replicate{run.dp * run.cp / run.shardRanks(), run.tp * run.shardRanks()} {}
 };
 
 /// What so many parameters of a rank cost over dp: their gradients summed to where the states are, and the values
@@ -113,8 +112,7 @@ double exposedData(const Machine &machine, const ModelShape &shape, const Execut
   const Software &software = machine.software;
   if (run.zero >= 3) {
     // The first layer's gather and the last one's scatter have nothing beside them; the ends of the model neither.
-    DataSeconds alone =
-        dataSeconds(machine, run, (shape.layerParameters() + shape.vocabulary * shape.hidden) / run.tp);
+    DataSeconds alone = dataSeconds(machine, run, (shape.layerParameters() + shape.vocabulary * shape.hidden) / run.tp);
     return alone.gather + alone.reduce;
   }
   DataSeconds data = dataSeconds(machine, run, rankParameters(shape, run));

@@ -19,12 +19,12 @@ namespace tgpt::cost {
 
 struct StepSeconds {
   double total = 0;
-  double pipeline = 0;      ///< all micro-batches, with bubbles and exposed tp and pp communication
-  double bubble = 0;        ///< share of the pipeline's time that a rank waits
-  double exposedData = 0;   ///< gradients and sharded states, beyond what is hidden
+  double pipeline = 0;    ///< all micro-batches, with bubbles and exposed tp and pp communication
+  double bubble = 0;      ///< share of the pipeline's time that a rank waits
+  double exposedData = 0; ///< gradients and sharded states, beyond what is hidden
   double optimizer = 0;
   double overhead = 0;
-  PassSeconds layer;        ///< of one layer and micro-batch, sharded parameters included
+  PassSeconds layer; ///< of one layer and micro-batch, sharded parameters included
 };
 
 StepSeconds stepSeconds(const Machine &machine, const ModelShape &shape, const Execution &run);

@@ -20,11 +20,11 @@ namespace tgpt::cost {
 
 /// The links of one level.
 struct Link {
-  double bytesPerSecond = 0;          ///< of one rank, one way, as a ring of large messages reaches
-  double reducingBytesPerSecond = 0;  ///< of an all_reduce, where the switch adds up (0: as a ring)
-  double latencySeconds = 0;          ///< of one collective within a node; of one hop between nodes
-  double fillSeconds = 0;             ///< of one chunk: what filling the pipeline of chunks costs
-  double sendFillSeconds = 0;         ///< the same of a send, which has fewer channels at work
+  double bytesPerSecond = 0;         ///< of one rank, one way, as a ring of large messages reaches
+  double reducingBytesPerSecond = 0; ///< of an all_reduce, where the switch adds up (0: as a ring)
+  double latencySeconds = 0;         ///< of one collective within a node; of one hop between nodes
+  double fillSeconds = 0;            ///< of one chunk: what filling the pipeline of chunks costs
+  double sendFillSeconds = 0;        ///< the same of a send, which has fewer channels at work
 };
 
 struct Topology {
@@ -38,9 +38,7 @@ struct Group {
   double ranks = 1, stride = 1;
 
   /// How many of them one node holds.
-  double ranksOnNode(const Topology &topology) const {
-    return std::clamp(topology.ranksPerNode / stride, 1.0, ranks);
-  }
+  double ranksOnNode(const Topology &topology) const { return std::clamp(topology.ranksPerNode / stride, 1.0, ranks); }
 };
 
 } // namespace tgpt::cost

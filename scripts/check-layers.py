@@ -22,6 +22,7 @@ ROOMS = {
     "passes": {"passes", "dialects", "cost"},
     "compiler": {"compiler", "passes", "dialects", "runtime/plan", "cost"},
     "runtime": {"runtime", "cost"},
+    "validation": {"validation", "cost"},
     "tools": {"tools", "compiler", "passes", "dialects", "runtime", "cost"},
 }
 FORBIDDEN = {

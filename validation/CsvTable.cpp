@@ -75,8 +75,8 @@ std::vector<CsvRow> readCsv(const std::string &path) {
       std::string place = path + ":" + std::to_string(line);
       std::vector<std::string> cells = takeRecord(text, at, line);
       if (cells.size() != header.size())
-        throw TableError(place.substr(path.size()) + ": " + std::to_string(cells.size()) + " cells, but the header has " +
-                         std::to_string(header.size()));
+        throw TableError(place.substr(path.size()) + ": " + std::to_string(cells.size()) +
+                         " cells, but the header has " + std::to_string(header.size()));
       std::map<std::string, std::string> named;
       for (std::size_t i = 0; i < cells.size(); ++i)
         named[header[i]] = cells[i];

@@ -30,9 +30,7 @@ public:
   bool has(const std::string &column) const { return !text(column).empty(); }
   /// The cell as a number. Throws where it is none.
   double number(const std::string &column) const;
-  double number(const std::string &column, double otherwise) const {
-    return has(column) ? number(column) : otherwise;
-  }
+  double number(const std::string &column, double otherwise) const { return has(column) ? number(column) : otherwise; }
   bool contains(const std::string &column, const std::string &part) const {
     return text(column).find(part) != std::string::npos;
   }

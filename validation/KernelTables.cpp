@@ -18,14 +18,15 @@ Observation observeProduct(const Constants &constants, const std::string &table,
                            cost::OperandType type, const cost::Gemm &gemm, double flopsPerSecond,
                            const std::string &place) {
   cost::DeviceRates device = constants.device(deviceName);
-  std::string group = deviceName + " " + std::to_string(gemm.m) + " " + std::to_string(gemm.n) + " " +
-                      std::to_string(gemm.k);
-  double predicted =
-      cost::gemmSeconds(device.curve(type), device.memoryBytesPerSecond, gemm);
+  std::string group =
+      deviceName + " " + std::to_string(gemm.m) + " " + std::to_string(gemm.n) + " " + std::to_string(gemm.k);
+  double predicted = cost::gemmSeconds(device.curve(type), device.memoryBytesPerSecond, gemm);
   return {table, place, place, table, isHeldOut(group), gemm.flops() / flopsPerSecond, predicted};
 }
 
-std::string fileAndLine(const CsvRow &row) { return row.place.substr(row.place.rfind('/') + 1); }
+std::string fileAndLine(const CsvRow &row) {
+  return row.place.substr(row.place.rfind('/') + 1);
+}
 
 double collectiveSeconds(const std::string &op, const cost::Topology &topology, const cost::Group &group,
                          double bytes) {
@@ -49,8 +50,8 @@ std::vector<Observation> observeProducts(const std::string &folder, const Consta
     bool hopper = row.text("arch") == "sm_90";
     if (gemm.flops() >= smallestFlops)
       observations.push_back(observeProduct(constants, hopper ? "products, H100 (XLA)" : "products, B200 (XLA)",
-                                            hopper ? "h100" : "b200", OperandType::Bits16, gemm, row.number("bf16_tflops") * 1e12,
-                                            fileAndLine(row)));
+                                            hopper ? "h100" : "b200", OperandType::Bits16, gemm,
+                                            row.number("bf16_tflops") * 1e12, fileAndLine(row)));
   }
   for (const CsvRow &row : readCsv(folder + "/eleuther_gemm_sweeps.csv")) {
     cost::Gemm gemm{row.number("b"), row.number("dim1"), row.number("dim2"), row.number("dim3"), 2, 2};
@@ -58,17 +59,17 @@ std::vector<Observation> observeProducts(const std::string &folder, const Consta
     // Sizes off 64 pay for their alignment; a model's are chosen on it.
     bool aligned = std::fmod(gemm.m, 64) == 0 && std::fmod(gemm.n, 64) == 0 && std::fmod(gemm.k, 64) == 0;
     if (gemm.flops() >= smallestOfPyTorch && aligned)
-      observations.push_back(observeProduct(constants,
-                                            ampere ? "products, A100 (EleutherAI)" : "products, V100 (EleutherAI)",
-                                            ampere ? "a100-80" : "v100-16", OperandType::Bits16, gemm, row.number("tflops") * 1e12,
-                                            fileAndLine(row)));
+      observations.push_back(observeProduct(
+          constants, ampere ? "products, A100 (EleutherAI)" : "products, V100 (EleutherAI)",
+          ampere ? "a100-80" : "v100-16", OperandType::Bits16, gemm, row.number("tflops") * 1e12, fileAndLine(row)));
   }
   for (const CsvRow &row : readCsv(folder + "/azure_gemm.csv")) {
     OperandType type = row.text("dtype") == "fp8" ? OperandType::Fp8 : OperandType::Bits16;
     cost::Gemm gemm{1, row.number("m"), row.number("n"), row.number("k"), type == OperandType::Fp8 ? 1. : 2., 2};
     std::string device = row.text("gpu") == "A100" ? "a100-80" : row.text("gpu") == "H100" ? "h100" : "h200";
     if (std::fmod(gemm.n, 64) == 0)
-      observations.push_back(observeProduct(constants, "products, " + row.text("gpu") + " " + row.text("dtype") + " (Azure)",
+      observations.push_back(observeProduct(constants,
+                                            "products, " + row.text("gpu") + " " + row.text("dtype") + " (Azure)",
                                             device, type, gemm, row.number("tflops") * 1e12, fileAndLine(row)));
   }
   return observations;
@@ -77,8 +78,8 @@ std::vector<Observation> observeProducts(const std::string &folder, const Consta
 std::vector<Observation> observeCollectives(const std::string &folder, const Constants &constants) {
   std::vector<Observation> observations;
   constexpr double smallestBytes = 65536;
-  auto observe = [&](const CsvRow &row, const std::string &table, const std::string &clusterName,
-                     const std::string &op, double ranks, double bytes, double measured) {
+  auto observe = [&](const CsvRow &row, const std::string &table, const std::string &clusterName, const std::string &op,
+                     double ranks, double bytes, double measured) {
     if (bytes < smallestBytes)
       return;
     double predicted = collectiveSeconds(op, constants.topology(clusterName), {ranks, 1}, bytes);
@@ -92,7 +93,10 @@ std::vector<Observation> observeCollectives(const std::string &folder, const Con
   }
   for (const CsvRow &row : readCsv(folder + "/network_measurements.csv")) {
     const std::string &gpu = row.text("gpu");
-    std::string cluster = gpu == "A100" ? "a100" : gpu == "H100" || gpu == "H200" ? "h100" : gpu == "B200" ? "b200" : "";
+    std::string cluster = gpu == "A100"                    ? "a100"
+                          : gpu == "H100" || gpu == "H200" ? "h100"
+                          : gpu == "B200"                  ? "b200"
+                                                           : "";
     bool oneHost = row.text("n_nodes") == "1";
     if (row.contains("gpu", "not stated"))
       cluster = "unnamed-100g";
@@ -110,8 +114,8 @@ std::vector<Observation> observeCollectives(const std::string &folder, const Con
     // Sends between stages, in the time that the authors profiled, host included.
     double bytes = 2 * row.number("micro_batch") * row.number("seq") * row.number("hidden");
     cost::Topology topology = constants.topology("a100-zero-bubble");
-    double predicted = cost::sendSeconds(topology, 1, bytes) +
-                       constants.software("megatron-zero-bubble").sendStartSeconds;
+    double predicted =
+        cost::sendSeconds(topology, 1, bytes) + constants.software("megatron-zero-bubble").sendStartSeconds;
     std::string group = "send " + row.text("model");
     observations.push_back({"sends between stages (zero bubble)", fileAndLine(row), row.text("model"), group,
                             isHeldOut(group), row.number("T_comm_ms") / 1000, predicted});

@@ -41,8 +41,7 @@ void observeZero(const std::string &folder, std::vector<Observation> &observatio
     if (!row.has("peak_mem"))
       continue;
     int stage = row.text("sharding").back() - '0';
-    double predicted =
-        cost::shardedStates(row.number("params_b") * 1e9, stage, row.number("dp"), {}).stateBytes();
+    double predicted = cost::shardedStates(row.number("params_b") * 1e9, stage, row.number("dp"), {}).stateBytes();
     observations.push_back(observed("states, ZeRO table 1", row.text("row_id"), row.text("row_label"),
                                     row.number("peak_mem") * gigabyte, predicted));
   }
@@ -69,12 +68,11 @@ void observeFigures(const std::string &folder, std::vector<Observation> &observa
       observations.push_back(observed("activations, figure 1", run.row, run.label,
                                       jsonNumber(row, "extra", "activations_gib") * gibibyte, memory.activationBytes));
       observations.push_back(observed("weights and optimizer, figure 1", run.row, run.label,
-                                      jsonNumber(row, "extra", "params_optimizer_gib") * gibibyte,
-                                      states));
+                                      jsonNumber(row, "extra", "params_optimizer_gib") * gibibyte, states));
     } else {
       double share = jsonNumber(row, "extra", "activation_memory_pct_of_TP_baseline") / 100;
-      observations.push_back(observed("activations, figure 7", run.row, run.label, share * baselines.at(model),
-                                      memory.activationBytes));
+      observations.push_back(
+          observed("activations, figure 7", run.row, run.label, share * baselines.at(model), memory.activationBytes));
     }
   }
 }
@@ -112,8 +110,8 @@ void observePeaks(const std::string &folder, std::vector<Observation> &observati
     if (run.peakBytes == 0 || !run.leftOut.empty())
       continue;
     cost::RankMemory memory = cost::fullestRank(run.shape, run.run, run.states);
-    observations.push_back(observed("peak, " + run.table + " (measured)", run.row, run.label, run.peakBytes,
-                                    memory.totalBytes()));
+    observations.push_back(
+        observed("peak, " + run.table + " (measured)", run.row, run.label, run.peakBytes, memory.totalBytes()));
   }
 }
 

@@ -18,7 +18,7 @@ namespace tgpt::validation {
 /// One row of a published table: what was run, on what, and how long it took.
 struct PublishedRun {
   std::string table, row, label;
-  std::string group; ///< rows of one group are all fitted or all held out
+  std::string group;                     ///< rows of one group are all fitted or all held out
   std::string device, cluster, software; ///< names in constants.csv
   cost::ModelShape shape;
   cost::Execution run;

@@ -98,8 +98,9 @@ void readBridge(const CsvRow &row, PublishedRun &run) {
   const std::string &gpu = row.text("gpu"), &precision = row.text("precision");
   run.device = gpu == "GB200" ? "gb200" : gpu == "GB300" ? "gb300" : gpu == "B200" ? "b200" : "h100";
   run.cluster = gpu == "B300" ? "b200" : run.device;
-  run.software = precision.starts_with("NVFP4") ? "bridge-fp4"
-                 : precision.find("MX") != std::string::npos ? "bridge-mxfp8" : "bridge-fp8";
+  run.software = precision.starts_with("NVFP4")              ? "bridge-fp4"
+                 : precision.find("MX") != std::string::npos ? "bridge-mxfp8"
+                                                             : "bridge-fp8";
   run.run.operands = precision.starts_with("NVFP4") ? OperandType::Fp4 : OperandType::Fp8;
   run.run.zero = row.contains("sharding", "megatron-fsdp") ? 3 : 1;
   run.run.sequenceParallel = run.run.tp > 1;

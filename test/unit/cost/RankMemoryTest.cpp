@@ -1,0 +1,112 @@
+//===- RankMemoryTest.cpp - bytes against published formulas ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cost/RankMemory.h"
+#include "StepFixture.h"
+#include <gtest/gtest.h>
+
+using namespace tgpt::cost;
+
+namespace {
+
+/// arXiv 2205.05198, table 2: the cases of one layer, in units of s b h.
+TEST(RankMemoryTest, activationsOfTable2) {
+  ModelShape shape = gpt22b();
+  Execution run;
+  run.fusedAttention = false;
+  run.microBatch = 4;
+  double sbh = 2048. * 4 * 6144, core = 5 * 64. * 2048 / 6144;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), sbh * (34 + core));
+  run.tp = 8;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), sbh * (10 + 24 / 8. + core / 8));
+  run.recompute = Recompute::Attention;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), sbh * (10 + 24 / 8.));
+  run.sequenceParallel = true;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), sbh * 34 / 8);
+  run.recompute = Recompute::None;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), sbh * (34 / 8. + core / 8));
+  run.recompute = Recompute::Full;
+  run.sequenceParallel = false;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), sbh * 2);
+}
+
+TEST(RankMemoryTest, fusedAttentionKeepsALogarithmARow) {
+  ModelShape shape = llama7b();
+  Execution run;
+  // Norms' inputs and results 8 h, q, k, v and the sum 8 h, gate, up and product 6 ffn; 4 bytes a row and head.
+  double tokens = 4096;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), tokens * (16 * 4096. + 6 * 11008.) + 4 * tokens * 32);
+}
+
+TEST(RankMemoryTest, layersInFlightBySchedule) {
+  ModelShape shape = gpt22b();
+  Execution run;
+  run.pp = 8;
+  run.microBatches = 64;
+  run.schedule = Schedule::OneF1B;
+  // The first stage holds as many layers as the model has.
+  EXPECT_DOUBLE_EQ(layersInFlight(shape, run, 0), 48);
+  EXPECT_DOUBLE_EQ(layersInFlight(shape, run, 7), 6);
+  run.microBatches = 3;
+  EXPECT_DOUBLE_EQ(layersInFlight(shape, run, 0), 18);
+  run.microBatches = 64;
+  run.schedule = Schedule::Interleaved;
+  run.chunks = 3;
+  // arXiv 2205.05198, section 4.2.3: L (1 + (p - 1) / (p m)).
+  EXPECT_DOUBLE_EQ(layersInFlight(shape, run, 0), 48 * (1 + 7. / 24));
+  run.schedule = Schedule::GPipe;
+  EXPECT_DOUBLE_EQ(layersInFlight(shape, run, 0), 64 * 6);
+  run.schedule = Schedule::ZeroBubbleH2;
+  EXPECT_DOUBLE_EQ(layersInFlight(shape, run, 0), 15 * 6);
+}
+
+/// 2 + 2 + 12 bytes a parameter: the known answers for 7 billion parameters.
+TEST(RankMemoryTest, statesByZeroStage) {
+  double expected[] = {112e9, 38.5e9, 26.25e9, 14e9};
+  for (int stage = 0; stage < 4; ++stage)
+    EXPECT_DOUBLE_EQ(shardedStates(7e9, stage, 8, {}).stateBytes(), expected[stage]);
+}
+
+/// Parameters as their authors count them.
+TEST(RankMemoryTest, parametersOfKnownModels) {
+  EXPECT_EQ(llama7b().parameters(), 6738415616.);
+  ModelShape gpt2;
+  gpt2.layers = 12;
+  gpt2.hidden = 768;
+  gpt2.heads = gpt2.kvHeads = 12;
+  gpt2.headDim = 64;
+  gpt2.ffnHidden = 3072;
+  gpt2.vocabulary = 50257;
+  gpt2.sequence = gpt2.learnedPositions = 1024;
+  EXPECT_EQ(gpt2.parameters(), 124439808.);
+}
+
+TEST(RankMemoryTest, stagesAndRanksHoldTheModelOnce) {
+  ModelShape shape = llama7b();
+  Execution run;
+  run.pp = 5; // 32 layers: two stages of seven, three of six
+  double sum = 0;
+  for (double stage = 0; stage < 5; ++stage)
+    sum += stageParameters(shape, run, stage);
+  EXPECT_DOUBLE_EQ(sum, shape.parameters());
+}
+
+TEST(RankMemoryTest, theFullestStageMayBeTheSecond) {
+  ModelShape shape = gpt22b();
+  shape.layers = 22;
+  shape.vocabulary = shape.learnedPositions = 0;
+  Execution run;
+  run.fusedAttention = false;
+  run.pp = 8;
+  run.microBatches = 64;
+  run.edgeStagesShorter = true; // two layers on the first stage, three on the second
+  double second = rankMemory(shape, run, {}, 1).totalBytes();
+  EXPECT_GT(second, rankMemory(shape, run, {}, 0).totalBytes());
+  EXPECT_DOUBLE_EQ(fullestRank(shape, run, {}).totalBytes(), second);
+}
+
+} // namespace
