@@ -13,7 +13,17 @@ import subprocess
 import sys
 import time
 
+RESIDENT = [
+    ("nano", []),
+    ("nano", ["--tp=4"]),
+    ("pretrain-tiny", []),
+    ("pretrain-tiny", ["--dtype=bf16"]),
+    ("pretrain-tiny", ["--tp=2", "--sp"]),
+    ("pretrain-tiny", ["--pp=2", "--micro-batches=2", "--micro-batch-samples=4"]),
+    ("pretrain-tiny", ["--dp=2", "--zero=3", "--recompute=full"]),
+]
 PARTS = ["GEMM", "attention", "norms", "loss", "optimizer", "communication", "other"]
+FIXED_MIB = 22  # of a process of tgpt-run: code, libraries, the generated kernels of oneDNN, stacks
 LARGE = ["--tp=8", "--pp=16", "--dp=8", "--sp", "--micro-batches=32", "--dtype=bf16"]
 
 
@@ -93,6 +103,23 @@ def print_training(runs):
     print_table(["share of a step", "threads", *PARTS], rows)
 
 
+def resident(binaries, work, model, flags):
+    """A row: the arenas of all ranks of a run, and the most memory that its process had."""
+    plan = work / "resident.bin"
+    measured([binaries / "tgpt-import", work.parent.parent / "recipes" / "models" / f"{model}.yaml", "-o", work / "resident.mlir"], work / "log")
+    measured([binaries / "tgpt-opt", "--memory-report=none", *flags, work / "resident.mlir", "-o", plan], work / "log")
+    _, _, peak = measured([binaries / "tgpt-run", plan, "--synthetic=1", "--steps=2", "--threads=1"], work / "resident.log")
+    arenas = re.findall(r"^  rank \d+ .*?(\d+) +\d+$", (work / "resident.log").read_text(encoding="utf-8"), re.MULTILINE)
+    planned = sum(map(int, arenas)) / 2**20 + FIXED_MIB
+    return [model, " ".join(flags), str(len(arenas)), f"{planned:.1f}", f"{peak:.1f}", f"{peak / planned - 1:+.1%}"]
+
+
+def print_resident(binaries, work):
+    print(f"Memory of a run: arenas of all ranks + {FIXED_MIB} MiB, and the peak RSS of the process (goal: within 5%):\n")
+    print_table(["model", "flags", "ranks", "planned MiB", "RSS MiB", "difference"],
+                [resident(binaries, work, model, flags) for model, flags in RESIDENT])
+
+
 def main():
     binaries, work, steps = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])
     recipes = pathlib.Path(__file__).resolve().parent.parent / "recipes" / "models"
@@ -110,6 +137,7 @@ def main():
 
     print("Training pretrain-tiny (19.4M parameters), 4 x 512 tokens a step, 1 rank:\n")
     print_training(runs)
+    print_resident(binaries, work)
     wall, user, memory = (pick(column) for pick, column in zip((min, min, max), zip(*compiles)))
     print(f"Compiling llama3-405b, {' '.join(LARGE)}:")
     print(f"{wall:.1f} s wall, {user:.1f} s of CPU time, {memory:.0f} MiB peak; plan {plan.stat().st_size / 2**20:.1f} MiB")

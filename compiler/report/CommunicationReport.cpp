@@ -66,7 +66,10 @@ private:
     int64_t payload = std::max(bytesOf(instruction.inputs()), bytesOf(instruction.outputs()));
     found->calls += runs;
     found->payloadBytes += runs * payload;
-    found->sentBytes += static_cast<double>(runs * payload) * sentShare(instruction.kind(), exchange.ranks);
+    double sent = static_cast<double>(runs * payload) * sentShare(instruction.kind(), exchange.ranks);
+    found->sentBytes += sent;
+    if (instruction.event() != 0)
+      found->overlappedBytes += sent;
   }
 
   /// Where a segment of the kind comes in a step.

@@ -33,6 +33,7 @@ struct Exchange {
   /// payload of n bytes among g ranks all_reduce sends 2 n (g-1)/g, all_gather,
   /// reduce_scatter and all_to_all n (g-1)/g, a send n.
   double sentBytes = 0;
+  double overlappedBytes = 0; ///< of these: by calls that run beside computation
 };
 
 struct CommunicationReport {

@@ -5,37 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Adds up the regions of each stage; the text and JSON forms are in
-// MemoryReportText.cpp.
+// Adds up the regions of each stage and names its peak. The forms of the report are in
+// files of their own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/report/MemoryReport.h"
+#include "compiler/report/CommunicationReport.h"
+#include "compiler/report/LiveItems.h"
 #include "runtime/plan/BufferExtent.h"
+#include "runtime/plan/PlanText.h"
+#include "runtime/plan/RankGrid.h"
 #include <algorithm>
 #include <set>
 #include <string>
 
 using namespace tgpt;
-
-int64_t StageMemoryReport::liveBytes() const {
-  int64_t live = 0;
-  for (const CategoryMemory *category : {&parameters, &gradients, &optimizer, &activations, &scratch, &communication})
-    live += category->liveBytes;
-  return live;
-}
-
-static CategoryMemory *categoryOf(plan::Region::Kind kind, StageMemoryReport &report) {
-  switch (kind) {
-  case plan::Region::PARAMETERS: return &report.parameters;
-  case plan::Region::GRADIENTS: return &report.gradients;
-  case plan::Region::OPTIMIZER: return &report.optimizer;
-  case plan::Region::ACTIVATIONS: return &report.activations;
-  case plan::Region::SCRATCH: return &report.scratch;
-  case plan::Region::COMMUNICATION: return &report.communication;
-  default: return nullptr;
-  }
-}
 
 /// Bytes per parameter follow from the dtypes of the variables there are.
 static StateLedger ledgerOf(const plan::StageProgram &stage) {
@@ -75,30 +60,110 @@ static StateLedger ledgerOf(const plan::StageProgram &stage) {
   return ledger;
 }
 
-MemoryReport tgpt::memoryReportOf(const plan::Plan &plan) {
-  MemoryReport report;
-  report.model = plan.model_name();
-  int64_t ranksPerStage = 1;
-  for (const plan::MeshAxis &axis : plan.mesh().axes()) {
-    report.mesh += (report.mesh.empty() ? "" : " ") + axis.name() + "=" + std::to_string(axis.size());
-    if (axis.name() != "pp")
-      ranksPerStage *= axis.size();
-  }
-  for (const plan::StageProgram &stage : plan.stages()) {
-    StageMemoryReport &entry = report.stages.emplace_back();
-    entry.stage = stage.stage();
-    entry.ranks = ranksPerStage;
-    entry.arenaBytes = stage.arena_bytes();
-    entry.ledger = ledgerOf(stage);
-    for (const plan::Region &region : stage.regions()) {
-      CategoryMemory *category = categoryOf(region.kind(), entry);
-      if (!category)
-        continue;
-      category->bytes += region.slots() * region.slot_bytes();
-      category->liveBytes += region.slots() * region.peak_live_bytes();
-      if (region.kind() == plan::Region::ACTIVATIONS)
-        entry.activationSlots.push_back({region.slots(), region.slot_bytes()});
+/// What is kept counts as activations, whatever else of its region's bytes as scratch.
+static void addRegions(StageMemoryReport &report) {
+  for (int i = 0; i < report.program->regions_size(); ++i) {
+    const plan::Region &region = report.program->regions(i);
+    int64_t bytes = region.slots() * region.slot_bytes();
+    switch (region.kind()) {
+    case plan::Region::PARAMETERS: report.of(MemoryCategory::Parameters).bytes += bytes; break;
+    case plan::Region::GRADIENTS: report.of(MemoryCategory::Gradients).bytes += bytes; break;
+    case plan::Region::OPTIMIZER: report.of(MemoryCategory::Optimizer).bytes += bytes; break;
+    case plan::Region::COMMUNICATION: report.of(MemoryCategory::Communication).bytes += bytes; break;
+    case plan::Region::ACTIVATIONS: {
+      int64_t kept = report.liveness.keptSlotBytes(i);
+      report.activationSlots.push_back({region.slots(), kept});
+      report.of(MemoryCategory::Activations).bytes += region.slots() * kept;
+      report.of(MemoryCategory::Scratch).bytes += bytes - region.slots() * kept;
+      break;
+    }
+    default: report.of(MemoryCategory::Scratch).bytes += bytes;
     }
   }
+}
+
+static PeakMoment peakOf(const plan::Plan &plan, const StageMemoryReport &report) {
+  LiveItems items(plan, *report.program);
+  PeakMoment peak;
+  peak.moment = report.liveness.peak();
+  peak.live = items.at(report.liveness, peak.moment);
+  if (peak.moment.entry >= report.program->schedule_size())
+    return peak;
+  const plan::ScheduleEntry &entry = report.program->schedule(static_cast<int>(peak.moment.entry));
+  const plan::Segment &segment = report.program->segments(static_cast<int>(entry.segment()));
+  peak.segment = segment.name();
+  peak.microBatch = entry.micro_batch();
+  peak.inFlight = report.liveness.microBatchesInFlight(peak.moment.entry);
+  const plan::Instruction &instruction = segment.instructions(static_cast<int>(peak.moment.instruction));
+  peak.instruction = runtime::instructionText(instruction);
+  peak.line = items.lineOf(instruction);
+  return peak;
+}
+
+static int64_t flopsOf(const plan::StageProgram &stage) {
+  std::vector<int64_t> bySegment;
+  for (const plan::Segment &segment : stage.segments()) {
+    int64_t &flops = bySegment.emplace_back(0);
+    for (const plan::Instruction &instruction : segment.instructions())
+      flops += instruction.cost().flops();
+  }
+  int64_t flops = 0;
+  for (const plan::ScheduleEntry &entry : stage.schedule())
+    flops += bySegment[entry.segment()];
+  return flops;
+}
+
+static StageMemoryReport stageReportOf(const plan::Plan &plan, const plan::StageProgram &stage) {
+  StageMemoryReport report(stage);
+  report.stage = stage.stage();
+  report.ranks = runtime::RankGrid(plan.mesh()).ranks() / std::max(plan.stages_size(), 1);
+  report.arenaBytes = stage.arena_bytes();
+  report.ledger = ledgerOf(stage);
+  report.flops = flopsOf(stage);
+  addRegions(report);
+  report.peak = peakOf(plan, report);
+  for (const LiveItem &item : report.peak.live)
+    report.of(item.category).liveBytes += item.bytes;
   return report;
+}
+
+MemoryReport tgpt::memoryReportOf(const plan::Plan &plan) {
+  MemoryReport report;
+  report.plan = &plan;
+  report.model = plan.model_name();
+  for (const plan::MeshAxis &axis : plan.mesh().axes())
+    report.mesh += (report.mesh.empty() ? "" : " ") + axis.name() + "=" + std::to_string(axis.size());
+  for (const plan::StageProgram &stage : plan.stages())
+    report.stages.push_back(stageReportOf(plan, stage));
+  for (const Exchange &exchange : communicationReportOf(plan).exchanges)
+    for (StageMemoryReport &stage : report.stages)
+      if (stage.stage == exchange.stage) {
+        stage.exposedBytes += exchange.sentBytes - exchange.overlappedBytes;
+        stage.overlappedBytes += exchange.overlappedBytes;
+      }
+  return report;
+}
+
+const StageMemoryReport *MemoryReport::largest() const {
+  const StageMemoryReport *largest = nullptr;
+  for (const StageMemoryReport &stage : stages)
+    if (!largest || stage.arenaBytes > largest->arenaBytes)
+      largest = &stage;
+  return largest;
+}
+
+WhatIf tgpt::whatIfOf(const MemoryReport &report, const std::string &change) {
+  WhatIf line;
+  line.change = change;
+  double mostSent = -1;
+  for (const StageMemoryReport &stage : report.stages) {
+    line.arenaBytes = std::max(line.arenaBytes, stage.arenaBytes);
+    line.flops = std::max(line.flops, stage.flops);
+    if (stage.exposedBytes + stage.overlappedBytes <= mostSent)
+      continue;
+    mostSent = stage.exposedBytes + stage.overlappedBytes;
+    line.exposedBytes = stage.exposedBytes;
+    line.overlappedBytes = stage.overlappedBytes;
+  }
+  return line;
 }

@@ -17,8 +17,8 @@
 
 using namespace tgpt;
 
-/// Placements spent on improving a packing that is above the bound.
-static constexpr int64_t mostPlacements = 200000;
+/// Neighbours looked at while improving a packing that is above the bound.
+static constexpr int64_t mostNeighbours = 400000;
 
 namespace {
 
@@ -70,52 +70,79 @@ private:
 
 enum class GapRule { First, Best };
 
+using Range = std::pair<int64_t, int64_t>; // bytes, the end excluded
+
+/// What all placements of some buffers share.
+struct Problem {
+  const std::vector<Lifetime> &buffers;
+  int64_t alignment;
+  int64_t splitBytes;
+  int64_t positions = 1;
+  int64_t bound = 0;                     ///< an end that needs no improvement
+  std::vector<std::vector<Range>> taken; ///< of each buffer: what lies in its way before any is placed
+};
+
 /// Places buffers in a given order.
 class Placement {
 public:
-  Placement(const std::vector<Lifetime> &buffers, int64_t alignment, int64_t positions, GapRule rule)
-      : buffers(buffers), alignment(alignment), rule(rule), tree(positions) {
-    packing.offsets.resize(buffers.size());
+  Placement(const Problem &problem, GapRule rule) : problem(problem), rule(rule), tree(problem.positions) {
+    packing.offsets.resize(problem.buffers.size());
+    packing.endBytes = problem.splitBytes;
   }
 
   void place(int buffer) {
+    const std::vector<Lifetime> &buffers = problem.buffers;
     neighbours.clear();
     tree.collect(buffers[buffer], neighbours);
-    ranges.clear();
+    ranges = problem.taken[buffer];
     for (int other : neighbours)
       ranges.emplace_back(packing.offsets[other], packing.offsets[other] + buffers[other].bytes);
     std::sort(ranges.begin(), ranges.end());
+    seen += static_cast<int64_t>(ranges.size()) + 1;
     packing.offsets[buffer] = gapFor(buffers[buffer].bytes);
     packing.endBytes = std::max(packing.endBytes, packing.offsets[buffer] + buffers[buffer].bytes);
     tree.insert(buffers[buffer], buffer);
   }
 
   Packing take() { return std::move(packing); }
+  int64_t neighboursSeen() const { return seen; }
 
 private:
   /// The first gap between `ranges` that fits, or the one that leaves least over.
   int64_t gapFor(int64_t bytes) const {
-    int64_t end = 0, best = -1, leastLeft = 0;
-    for (auto [from, to] : ranges) {
-      int64_t left = from - end - bytes;
-      if (left >= 0 && (best < 0 || left < leastLeft)) {
-        best = end;
-        leastLeft = left;
-        if (rule == GapRule::First)
-          return best;
+    int64_t end = 0, best = -1, leastLeft = 0, split = problem.splitBytes;
+    auto offer = [&](int64_t limit) {
+      int64_t left = limit - end - bytes;
+      if (left < 0 || (best >= 0 && (rule == GapRule::First || left >= leastLeft)))
+        return;
+      best = end;
+      leastLeft = left;
+    };
+    auto passTo = [&](int64_t from) { // a gap across the split is two
+      if (end < split && split < from) {
+        offer(split);
+        end = split;
       }
-      end = std::max(end, roundUp(to, alignment));
+      offer(from);
+    };
+    for (auto [from, to] : ranges) {
+      passTo(from);
+      if (best >= 0 && rule == GapRule::First)
+        return best;
+      end = std::max(end, roundUp(to, problem.alignment));
     }
-    return best < 0 ? end : best;
+    if (end < split)
+      passTo(split);
+    return best < 0 ? std::max(end, split) : best;
   }
 
-  const std::vector<Lifetime> &buffers;
-  int64_t alignment;
+  const Problem &problem;
   GapRule rule;
   LifetimeTree tree;
   Packing packing;
   std::vector<int> neighbours;
-  std::vector<std::pair<int64_t, int64_t>> ranges;
+  std::vector<Range> ranges;
+  int64_t seen = 0;
 };
 
 /// The orders tried: by size, by size times duration, by duration, by start.
@@ -137,14 +164,43 @@ std::vector<std::vector<int>> ordersOf(const std::vector<Lifetime> &buffers) {
   };
 }
 
-/// One after the other: what remains when all are live at once.
-Packing stack(const std::vector<Lifetime> &buffers, int64_t alignment) {
+/// One after the other, behind the split: what remains when all are live at once.
+Packing stack(const Problem &problem) {
   Packing packing;
-  for (const Lifetime &buffer : buffers) {
-    packing.offsets.push_back(roundUp(packing.endBytes, alignment));
+  packing.endBytes = problem.splitBytes;
+  for (const Lifetime &buffer : problem.buffers) {
+    packing.offsets.push_back(roundUp(packing.endBytes, problem.alignment));
     packing.endBytes = packing.offsets.back() + buffer.bytes;
   }
   return packing;
+}
+
+/// The bytes that placed buffers take while another one is live, side by side ones joined.
+std::vector<Range> takenDuring(const Lifetime &lifetime, const Space &space, int64_t alignment) {
+  std::vector<Range> taken;
+  for (const PlacedBuffer &placed : space.taken) {
+    if (placed.lifetime.last < lifetime.first || lifetime.last < placed.lifetime.first)
+      continue;
+    int64_t end = placed.offset + placed.lifetime.bytes;
+    if (!taken.empty() && placed.offset <= roundUp(taken.back().second, alignment))
+      taken.back().second = std::max(taken.back().second, end);
+    else
+      taken.emplace_back(placed.offset, end);
+  }
+  return taken;
+}
+
+Problem problemOf(const std::vector<Lifetime> &buffers, int64_t alignment, const Space &space) {
+  Problem problem{buffers, alignment, space.splitBytes, 1, 0, {}};
+  std::vector<Lifetime> all = buffers;
+  for (const PlacedBuffer &placed : space.taken)
+    all.push_back(placed.lifetime);
+  problem.bound = std::max({peakLiveBytes(all, alignment), space.splitBytes, space.goalBytes});
+  for (const Lifetime &buffer : buffers) {
+    problem.positions = std::max(problem.positions, buffer.last + 1);
+    problem.taken.push_back(takenDuring(buffer, space, alignment));
+  }
+  return problem;
 }
 
 } // namespace
@@ -163,11 +219,10 @@ int64_t tgpt::peakLiveBytes(const std::vector<Lifetime> &buffers, int64_t alignm
 }
 
 /// Places in this order by both gap rules; keeps the result in `best` if it is smaller.
-static bool tryOrder(const std::vector<Lifetime> &buffers, const std::vector<int> &order, int64_t alignment,
-                     int64_t positions, Packing &best) {
+static bool tryOrder(const Problem &problem, const std::vector<int> &order, Packing &best) {
   bool isBetter = false;
   for (GapRule rule : {GapRule::First, GapRule::Best}) {
-    Placement placement(buffers, alignment, positions, rule);
+    Placement placement(problem, rule);
     for (int buffer : order)
       placement.place(buffer);
     Packing packing = placement.take();
@@ -181,31 +236,30 @@ static bool tryOrder(const std::vector<Lifetime> &buffers, const std::vector<int
 
 /// Repairs an order: buffers that stick out above the bound came too late, so they are
 /// placed first, again and again.
-static void promote(const std::vector<Lifetime> &buffers, std::vector<int> order, int64_t alignment, int64_t positions,
-                    int64_t bound, int64_t placements, Packing &best) {
-  for (; placements > 0 && best.endBytes > bound; placements -= static_cast<int64_t>(buffers.size())) {
-    Placement placement(buffers, alignment, positions, GapRule::First);
+static void promote(const Problem &problem, std::vector<int> order, Packing &best) {
+  for (int64_t seen = 0; seen < mostNeighbours && best.endBytes > problem.bound;) {
+    Placement placement(problem, GapRule::First);
     for (int buffer : order)
       placement.place(buffer);
+    seen += placement.neighboursSeen();
     Packing packing = placement.take();
-    std::stable_partition(order.begin(), order.end(),
-                          [&](int buffer) { return packing.offsets[buffer] + buffers[buffer].bytes > bound; });
+    std::stable_partition(order.begin(), order.end(), [&](int buffer) {
+      return packing.offsets[buffer] + problem.buffers[buffer].bytes > problem.bound;
+    });
     if (packing.endBytes < best.endBytes)
       best = std::move(packing);
   }
 }
 
-Packing tgpt::packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment) {
-  int64_t bound = peakLiveBytes(buffers, alignment), positions = 1;
-  Packing best = stack(buffers, alignment);
-  for (const Lifetime &buffer : buffers)
-    positions = std::max(positions, buffer.last + 1);
+Packing tgpt::packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment, const Space &space) {
+  Problem problem = problemOf(buffers, alignment, space);
+  Packing best = stack(problem);
   std::vector<int> bestOrder;
   for (const std::vector<int> &order : ordersOf(buffers))
-    if (roundUp(best.endBytes, alignment) > bound && tryOrder(buffers, order, alignment, positions, best))
+    if (roundUp(best.endBytes, alignment) > problem.bound && tryOrder(problem, order, best))
       bestOrder = order;
   if (!bestOrder.empty())
-    promote(buffers, bestOrder, alignment, positions, bound, mostPlacements, best);
+    promote(problem, bestOrder, best);
   best.peakLiveBytes = peakLiveBytes(buffers);
   return best;
 }

@@ -9,7 +9,8 @@
 // The general problem is NP-hard; buffers are placed one by one, each in a gap
 // between those already placed that are live with it. Several orders and two gap
 // rules are tried and the smallest result is kept; a result as small as the peak of
-// live bytes cannot be improved and ends the search. No IR in here.
+// live bytes cannot be improved and ends the search. Some of the room may be taken at
+// some times by buffers that have their place already. No IR in here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_MEMORY_PACKBUFFERS_H
@@ -33,8 +34,23 @@ struct Packing {
   int64_t peakLiveBytes = 0;    ///< greatest sum of bytes live at one position
 };
 
-/// Places all buffers. `alignment` is a power of two. Deterministic.
-Packing packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment);
+/// A buffer that has its place.
+struct PlacedBuffer {
+  Lifetime lifetime;
+  int64_t offset;
+};
+
+/// What buffers are placed in: behind the split there is room without end, before it lie
+/// `taken`. None lies across the split, so the two sides may be in different places.
+struct Space {
+  std::vector<PlacedBuffer> taken; ///< by rising offset, ending at or before the split
+  int64_t splitBytes = 0;          ///< a multiple of the alignment
+  int64_t goalBytes = 0;           ///< an end up to here is as good as any
+};
+
+/// Places all buffers. `alignment` is a power of two. Deterministic. The end is at least
+/// that of the split.
+Packing packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment, const Space &space = {});
 
 /// Greatest sum of bytes live at one position, each size rounded up to `alignment`.
 int64_t peakLiveBytes(const std::vector<Lifetime> &buffers, int64_t alignment = 1);

@@ -14,7 +14,9 @@ def AssignMemory : Pass<"plan-assign-memory", "::mlir::ModuleOp"> {
   let description = [{
     A scratch buffer is live from its first to its last instruction, an activation from
     its forward to its last use in the backward of the same micro-batch; variables and
-    messages always. Buffers that are never live at once may share bytes. Regions
+    messages always. Buffers that are never live at once may share bytes. A buffer of
+    one segment lies in the slot of the micro-batch where that has room at the time,
+    else in the scratch region; `in scratch` or `in activations` then says where. Regions
     follow each other in the arena in the order they are written.
 
     **Input**
@@ -31,7 +33,8 @@ def AssignMemory : Pass<"plan-assign-memory", "::mlir::ModuleOp"> {
       %a = plan.buffer "a" in scratch at 64 : !plan.buffer<16xf32>
       ...
     ```
-    `live` is the least that `holds` could be; offsets that were there are replaced.
+    `live` is the greatest sum of what belongs to a region and is live at once, in
+    activations of what is kept; offsets that were there are replaced.
 
     Fails when: `alignment` is not a power of two of at least 8; an arena passes 2^62 bytes,
     or `limit-bytes`.
@@ -45,6 +48,7 @@ def AssignMemory : Pass<"plan-assign-memory", "::mlir::ModuleOp"> {
   ];
   let statistics = [
     Statistic<"buffersPlaced", "buffers-placed", "Buffers given an offset">,
+    Statistic<"buffersInSlots", "buffers-in-slots", "Buffers of one segment that fit into the slot of the micro-batch">,
     Statistic<"regionsTight", "regions-tight", "Regions no larger than what is live at once, rounded up to the alignment">,
     Statistic<"regionsLoose", "regions-loose", "Regions larger than that">,
     Statistic<"bytesAboveLive", "bytes-above-live", "Bytes of all regions beyond what is live at once">,

@@ -312,8 +312,8 @@ TEST(Canonical, ChunksAreTheLargestTp) {
 TEST(Canonical, PriceInBytesIsReported) {
   for (const Model &model : {models[0], models[2]})
     for (int64_t microBatches : {1, 2, 4, 8}) {
-      MemoryReport report =
-          memoryReportOf(compile(model, optionsOf(model, {1, 1, 1, false, microBatches}, "canonical")));
+      plan::Plan plan = compile(model, optionsOf(model, {1, 1, 1, false, microBatches}, "canonical"));
+      MemoryReport report = memoryReportOf(plan);
       const StageMemoryReport &stage = report.stages.front();
       bool isTied = !model.overrides.contains("tied_embeddings");
       int64_t carries = std::max<int64_t>(std::bit_width(uint64_t(microBatches - 1)) - 1, 0);

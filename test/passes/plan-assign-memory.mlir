@@ -38,20 +38,23 @@ plan.program @scratch mesh (tp = 1) training <sequence_length = 8, samples = 2, 
 // -----
 
 // Activations live from the forward into the backward, all of them at the turn; each slot
-// has its own. Variables and messages are always live. Regions follow in their order.
+// has its own. Variables and messages are always live. Regions follow in their order. %t is
+// made when %x and %y are dead, so it lies in the slot; %s is made of them and does not.
 // CHECK-LABEL: plan.program @regions
 // CHECK: plan.stage 0 arena 0
-// CHECK: plan.stage 1 arena 640 {
+// CHECK: plan.stage 1 arena 576 {
 // CHECK-NEXT: plan.region parameters slots 1 at 0 holds 128 live 96
 // CHECK-NEXT: plan.region activations slots 2 at 128 holds 128 live 128
 // CHECK-NEXT: plan.region communication slots 1 at 384 holds 128 live 128
-// CHECK-NEXT: plan.region scratch slots 1 at 512 holds 128 live 96
+// CHECK-NEXT: plan.region scratch slots 1 at 512 holds 64 live 64
 // CHECK-NEXT: "w" in parameters at 0 :
 // CHECK-NEXT: "v" in parameters at 64 :
 // CHECK-NEXT: "x" in activations at 0 :
 // CHECK-NEXT: "y" in activations at 64 :
 // CHECK-NEXT: "m0" in communication at 0 :
 // CHECK-NEXT: "m1" in communication at 64 :
+// CHECK-NEXT: "s" in scratch at 0 :
+// CHECK-NEXT: "t" in activations at {{0|64}} :
 plan.program @regions mesh (pp = 2) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
   plan.channel @c from 0 to 1 depth 2 : !plan.buffer<16xf32>
   plan.stage 0 {
@@ -77,6 +80,32 @@ plan.program @regions mesh (pp = 2) training <sequence_length = 8, samples = 2, 
     plan.segment backward "backward" {
       plan.kernel "gelu_grad"(%y, %x) -> (%s) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>, !plan.buffer<16xf32>) -> !plan.buffer<16xf32>
       plan.kernel "copy"(%s) -> (%t) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<8xf32>
+    }
+  }
+}
+
+// -----
+
+// Two slots of 128 bytes, and 192 bytes of scratch at the end of the backward. In a region of
+// its own it would need 2 * 128 + 192; slots that it fits into need 2 * 192.
+// CHECK-LABEL: plan.program @larger_slots
+// CHECK: plan.stage 0 arena 384 {
+// CHECK-NEXT: plan.region activations slots 2 at 0 holds 192 live 128
+// CHECK-NEXT: plan.region scratch slots 1 at 384 holds 0 live 0
+// CHECK-NEXT: "x" in activations at 0 :
+// CHECK-NEXT: "last" in activations at 0 :
+plan.program @larger_slots mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 2
+    plan.region scratch slots 1
+    %x = plan.buffer "x" in activations : !plan.buffer<32xf32>
+    %last = plan.buffer "last" in scratch : !plan.buffer<48xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+      plan.kernel "fill"() -> (%last) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<48xf32>
     }
   }
 }

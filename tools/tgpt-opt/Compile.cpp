@@ -7,6 +7,7 @@
 
 #include "Compile.h"
 #include "compiler/driver/Phases.h"
+#include "compiler/driver/Variants.h"
 #include "compiler/emit/PlanEmitter.h"
 #include "compiler/frontend/ClusterFile.h"
 #include "compiler/report/CommunicationReport.h"
@@ -113,6 +114,22 @@ static LogicalResult checkZero(const CompileOptions &options) {
   return success();
 }
 
+static LogicalResult checkReports(const CompileRequest &request) {
+  StringRef memory = request.memoryReport, by = request.memoryReportBy;
+  if (memory != "text" && memory != "json" && memory != "html" && memory != "none")
+    return fail("--memory-report is '" + memory + "', expected text, json, html or none");
+  if (by != "" && by != "category" && by != "layer" && by != "op")
+    return fail("--memory-report-by is '" + by + "', expected category, layer or op");
+  if (request.memoryReportTop < 0 || request.memoryReportTop > (1 << 20))
+    return fail("--memory-report-top is " + llvm::Twine(request.memoryReportTop) + ", expected 0 to 1048576");
+  for (auto [name, form] : {std::pair<StringRef, StringRef>{"communication-report", request.communicationReport},
+                            {"print-schedule", request.printSchedule},
+                            {"stage-report", request.stageReport}})
+    if (form != "text" && form != "json" && form != "none")
+      return fail("--" + name + " is '" + form + "', expected text, json or none");
+  return success();
+}
+
 static LogicalResult checkRequest(const CompileRequest &request, StringRef output) {
   const CompileOptions &options = request.options;
   for (auto [name, value] : {std::pair<StringRef, int64_t>{"tp", options.tp},
@@ -131,12 +148,8 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
     return failure();
   if (options.reduction != "fast" && options.reduction != "canonical")
     return fail("--reduction is '" + options.reduction + "', expected fast or canonical");
-  for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", request.memoryReport},
-                            {"communication-report", request.communicationReport},
-                            {"print-schedule", request.printSchedule},
-                            {"stage-report", request.stageReport}})
-    if (form != "text" && form != "json" && form != "none")
-      return fail("--" + name + " is '" + form + "', expected text, json or none");
+  if (failed(checkReports(request)))
+    return failure();
   if (options.vpp < 1 || options.vpp > 1024)
     return fail("--vpp is " + llvm::Twine(options.vpp) + ", expected 1 to 1024");
   if (!parseScheduleKind(options.schedule))
@@ -256,8 +269,63 @@ static LogicalResult writeModule(ModuleOp module, StringRef output) {
   return success();
 }
 
+/// The plan of another choice of options, or why there is none. Says nothing itself.
+static FailureOr<plan::Plan> compileVariant(ModuleOp original, const CompileOptions &options, std::string &refusal) {
+  OwningOpRef<ModuleOp> module = original.clone();
+  ScopedDiagnosticHandler quiet(original.getContext(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && refusal.empty())
+      refusal = diagnostic.str();
+    return success();
+  });
+  PassManager manager = PassManager::on<ModuleOp>(original.getContext());
+  if (failed(parsePassPipeline(pipelineUpTo(phasesOf(options), "plan"), manager)) || failed(manager.run(*module)))
+    return failure();
+  FailureOr<plan::Plan> plan = emitPlan(*module, {});
+  try {
+    if (succeeded(plan))
+      runtime::checkPlan(*plan);
+  } catch (const runtime::Error &error) {
+    refusal = error.what();
+    return failure();
+  }
+  return plan;
+}
+
+/// What other choices would save and cost: each is compiled.
+static void compareVariants(ModuleOp original, const CompileOptions &options, MemoryReport &report) {
+  report.whatIf.push_back(whatIfOf(report, "as it is"));
+  for (const Variant &variant : variantsOf(options)) {
+    std::string refusal;
+    FailureOr<plan::Plan> plan = compileVariant(original, variant.options, refusal);
+    if (succeeded(plan)) {
+      report.whatIf.push_back(whatIfOf(memoryReportOf(*plan), variant.change));
+      continue;
+    }
+    WhatIf &line = report.whatIf.emplace_back();
+    line.change = variant.change;
+    line.refusal = refusal.empty() ? "the compiler refuses it" : refusal;
+  }
+}
+
+/// `original` is the model as it was read; null unless variants of the plan are wanted.
+static void printReports(const plan::Plan &plan, ModuleOp original, const CompileRequest &request) {
+  if (request.memoryReport != "none") {
+    MemoryReport report = memoryReportOf(plan);
+    if (original)
+      compareVariants(original, request.options, report);
+    llvm::outs() << (request.memoryReport == "html" ? memoryReportHtml(report)
+                     : request.memoryReport == "json"
+                         ? memoryReportJson(report)
+                         : memoryReportText(report, {.by = request.memoryReportBy, .top = request.memoryReportTop}));
+  }
+  if (request.communicationReport == "text")
+    llvm::outs() << communicationReportText(communicationReportOf(plan));
+  if (request.communicationReport == "json")
+    llvm::outs() << communicationReportJson(communicationReportOf(plan));
+}
+
 /// Writes the plan, once it has passed the checks that a runtime makes.
-static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, StringRef output) {
+static LogicalResult writePlan(ModuleOp module, ModuleOp original, const CompileRequest &request, StringRef output) {
   EmitOptions options;
   options.optionsText = request.flags;
   options.seed = request.options.seed;
@@ -270,14 +338,7 @@ static LogicalResult writePlan(ModuleOp module, const CompileRequest &request, S
   } catch (const runtime::Error &error) {
     return fail(error.details().empty() ? error.what() : error.what() + ("\n" + error.details()));
   }
-  if (request.memoryReport == "text")
-    llvm::outs() << memoryReportText(memoryReportOf(*plan));
-  if (request.memoryReport == "json")
-    llvm::outs() << memoryReportJson(memoryReportOf(*plan));
-  if (request.communicationReport == "text")
-    llvm::outs() << communicationReportText(communicationReportOf(*plan));
-  if (request.communicationReport == "json")
-    llvm::outs() << communicationReportJson(communicationReportOf(*plan));
+  printReports(*plan, original, request);
   return success();
 }
 
@@ -304,11 +365,16 @@ LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, Stri
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module || failed(runPhases(*module, request, output)))
+  if (!module)
+    return failure();
+  OwningOpRef<ModuleOp> original;
+  if (request.memoryWhatIf && request.memoryReport != "none")
+    original = module->clone();
+  if (failed(runPhases(*module, request, output)))
     return failure();
   bool isPlan = output.ends_with(".bin");
   bool isWritten = !onlyPrintsSchedule(request, output);
-  if (isWritten && failed(isPlan ? writePlan(*module, request, output) : writeModule(*module, output)))
+  if (isWritten && failed(isPlan ? writePlan(*module, original ? *original : ModuleOp(), request, output) : writeModule(*module, output)))
     return failure();
   printStageReport(*module, request, isPlan ? llvm::outs() : llvm::errs()); // IR may go to stdout
   return success();

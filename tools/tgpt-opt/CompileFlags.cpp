@@ -152,9 +152,22 @@ struct Flags {
       "compile-to",
       cl::desc("Stop after a phase: model, training, sharded, partitioned, zero, pipelined or plan (default)"),
       cl::value_desc("phase"), cl::init("plan"), cl::cat(category)};
-  cl::opt<std::string> memoryReport{"memory-report",
-                                    cl::desc("Memory-cost report of compiled.bin: text (default), json or none"),
-                                    cl::value_desc("form"), cl::init("text"), cl::cat(category)};
+  cl::opt<std::string> memoryReport{
+      "memory-report",
+      cl::desc("Memory-cost report of compiled.bin, on stdout: text (default), json, html (a page) or none"),
+      cl::value_desc("form"), cl::init("text"), cl::cat(category)};
+  cl::opt<std::string> memoryReportBy{"memory-report-by",
+                                      cl::desc("Also list what is live at the peak: by category, layer or op"),
+                                      cl::value_desc("what"), cl::cat(category)};
+  cl::opt<int64_t> memoryReportTop{"memory-report-top",
+                                   cl::desc("Also list the largest buffers at the peak (default 0)"),
+                                   cl::value_desc("count"), cl::init(0), cl::cat(category)};
+  cl::opt<bool> memoryWhatIf{
+      "memory-what-if",
+      cl::desc(
+          "Also compile other choices of --recompute, --zero, --sp and --micro-batch-samples, and report what each "
+          "would save and cost; html always does"),
+      cl::cat(category)};
   cl::opt<std::string> communicationReport{
       "communication-report",
       cl::desc("Report of what the ranks of compiled.bin exchange: text, json or none (default)"),
@@ -257,6 +270,9 @@ CompileRequest tgpt::readCompileFlags() {
   options.seed = flags->seed;
   request.lastPhase = flags->compileTo;
   request.memoryReport = flags->memoryReport;
+  request.memoryReportBy = flags->memoryReportBy;
+  request.memoryReportTop = flags->memoryReportTop;
+  request.memoryWhatIf = flags->memoryWhatIf || flags->memoryReport == "html";
   request.communicationReport = flags->communicationReport;
   // --print-schedule alone has no value.
   request.printSchedule = flags->printSchedule.empty() ? "text" : flags->printSchedule.getValue();

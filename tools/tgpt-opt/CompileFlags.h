@@ -17,7 +17,10 @@ struct CompileRequest {
   CompileOptions options;
   std::string lastPhase = "plan";
   bool isRequested = false;        ///< some compile flag was given
-  std::string memoryReport;        ///< "text", "json" or "none"
+  std::string memoryReport;        ///< "text", "json", "html" or "none"
+  std::string memoryReportBy;      ///< "category", "layer", "op" or empty
+  int64_t memoryReportTop = 0;     ///< largest buffers to list
+  bool memoryWhatIf = false;       ///< compile other choices too, and compare
   std::string communicationReport; ///< "text", "json" or "none"
   std::string printSchedule;       ///< "text", "json" or, not asked for, "none"
   std::string stageReport;         ///< "text", "json" or "none"

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
+#include <set>
 
 using namespace tgpt;
 
@@ -156,4 +157,68 @@ TEST(PackBuffers, TwentyThousandBuffersArePacked) {
 TEST(PackBuffers, TheSameInputGivesTheSameOffsets) {
   std::vector<Lifetime> buffers = backwardOf(20, /*areAlike=*/false);
   EXPECT_EQ(packBuffers(buffers, alignment).offsets, packBuffers(buffers, alignment).offsets);
+}
+
+//===----------------------------------------------------------------------===//
+// With some of the room taken
+//===----------------------------------------------------------------------===//
+
+// A slot of 256 bytes is taken by 192 at position 0 and by its first 64 from position 1 on:
+// what lives at 1 fits into what has become free, what lives at 0 lies behind the split.
+TEST(PackBuffers, WhatIsFreeOfASlotIsUsed) {
+  Space slot;
+  slot.taken = {{{0, 2, 64}, 0}, {{0, 0, 128}, 64}};
+  slot.splitBytes = 256;
+  std::vector<Lifetime> buffers = {{0, 0, 128}, {1, 1, 128}, {1, 1, 64}};
+  Packing packing = packBuffers(buffers, alignment, slot);
+  EXPECT_EQ(packing.offsets[0], 256);
+  EXPECT_EQ(std::set<int64_t>(packing.offsets.begin() + 1, packing.offsets.end()), (std::set<int64_t>{64, 192}));
+  EXPECT_EQ(packing.endBytes, 256 + 128);
+}
+
+// 128 bytes are free before the split, and no end of room behind it; 192 go behind it.
+TEST(PackBuffers, NothingLiesAcrossTheSplit) {
+  Space slot;
+  slot.taken = {{{0, 0, 128}, 0}};
+  slot.splitBytes = 256;
+  Packing packing = packBuffers({{0, 0, 192}}, alignment, slot);
+  EXPECT_EQ(packing.offsets[0], 256);
+  EXPECT_EQ(packing.endBytes, 256 + 192);
+}
+
+// Drawn slots and buffers: nothing shares a byte with what is live with it, taken or not.
+TEST(PackBuffers, DrawnSlotsStayIntact) {
+  std::mt19937 random(3);
+  for (int instance = 0; instance < 300; ++instance) {
+    Space slot;
+    int64_t end = 0;
+    for (int i = 0; i < 6; ++i) { // freed from the end, as by a backward
+      int64_t bytes = 64 * static_cast<int64_t>(1 + random() % 6);
+      slot.taken.push_back({{0, 12 - 2 * i, bytes}, end});
+      end += bytes;
+    }
+    slot.splitBytes = end;
+    std::vector<Lifetime> buffers;
+    for (int i = 0; i < 20; ++i) {
+      int64_t first = static_cast<int64_t>(random() % 12);
+      buffers.push_back({first, first + static_cast<int64_t>(random() % 3), 1 + static_cast<int64_t>(random() % 900)});
+    }
+    Packing packing = packBuffers(buffers, alignment, slot);
+    std::vector<Lifetime> all = buffers;
+    std::vector<int64_t> offsets = packing.offsets;
+    for (const PlacedBuffer &placed : slot.taken) {
+      all.push_back(placed.lifetime);
+      offsets.push_back(placed.offset);
+    }
+    EXPECT_GE(packing.endBytes, std::max(slowPeak(all), slot.splitBytes));
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      EXPECT_TRUE(offsets[i] >= slot.splitBytes || offsets[i] + all[i].bytes <= slot.splitBytes) << "across the split";
+      EXPECT_LE(offsets[i] + all[i].bytes, packing.endBytes);
+      for (size_t j = 0; j < all.size(); ++j)
+        if (i != j && liveTogether(all[i], all[j])) {
+          EXPECT_TRUE(offsets[i] >= offsets[j] + all[j].bytes || offsets[j] >= offsets[i] + all[i].bytes)
+              << instance << ": " << i << " and " << j << " share bytes";
+        }
+    }
+  }
 }

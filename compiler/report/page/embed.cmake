@@ -1,0 +1,16 @@
+# cmake -DSOURCE=folder -DOUTPUT=MemoryPage.h -P embed.cmake: writes the parts of the page as C++ strings, in pieces that
+# every compiler takes.
+set(text "// Generated from compiler/report/page; do not edit.\n#pragma once\n#include <string>\nnamespace tgpt {\n")
+foreach(part Html Css Js)
+  string(TOLOWER ${part} ending)
+  file(READ ${SOURCE}/memory.${ending} content)
+  string(LENGTH "${content}" length)
+  string(APPEND text "inline const std::string memoryPage${part} =")
+  foreach(at RANGE 0 ${length} 8000)
+    string(SUBSTRING "${content}" ${at} 8000 piece)
+    string(APPEND text "\n    std::string(R\"page(${piece})page\") +")
+  endforeach()
+  string(APPEND text "\n    std::string();\n")
+endforeach()
+string(APPEND text "} // namespace tgpt\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,170 @@
+//===- test/e2e/MemoryPlanTest.cpp - arenas are about as large as what is live -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every shipped recipe is compiled for grids that use all that shapes the memory of a
+// rank. What is live at each moment of the schedule is read from the plan; no packing can
+// need less than the most of it. Two percent is the goal of design, section 4.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/report/MemoryReport.h"
+#include "compiler/report/TextTable.h"
+#include "test/e2e/InProcessCompiler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace tgpt;
+
+namespace {
+
+constexpr double mostRatio = 1.02;
+
+struct Grid {
+  const char *name;
+  CompileOptions options;
+};
+
+CompileOptions options(int64_t dp, int64_t pp, int64_t tp, bool sp, int64_t microBatches) {
+  CompileOptions options;
+  options.dp = dp;
+  options.pp = pp;
+  options.tp = tp;
+  options.sequenceParallel = sp;
+  options.microBatches = microBatches;
+  options.dtype = "bf16";
+  return options;
+}
+
+template <typename Change> CompileOptions with(CompileOptions options, const Change &change) {
+  change(options);
+  return options;
+}
+
+std::vector<Grid> grids() {
+  return {
+      {"one rank", options(1, 1, 1, false, 1)},
+      {"one rank, 4 samples", with(options(1, 1, 1, false, 1), [](auto &o) { o.microBatchSamples = 4; })},
+      {"tp 4, sp", options(1, 1, 4, true, 2)},
+      {"pp 4, tp 2, sp", options(1, 4, 2, true, 8)},
+      {"pp 2, 2 chunks each, tp 2", with(options(1, 2, 2, true, 4), [](auto &o) { o.vpp = 2; })},
+      {"gpipe, pp 2", with(options(1, 2, 1, false, 4), [](auto &o) { o.schedule = "gpipe"; })},
+      {"zero-bubble, pp 4", with(options(1, 4, 2, true, 8), [](auto &o) { o.schedule = "zero-bubble"; })},
+      {"pp 2, zero 1", with(options(4, 2, 4, true, 4), [](auto &o) { o.zero = 1; })},
+      {"zero 1", with(options(8, 1, 1, false, 1), [](auto &o) { o.zero = 1; })},
+      {"zero 2", with(options(8, 1, 1, false, 2), [](auto &o) { o.zero = 2; })},
+      {"zero 3", with(options(8, 1, 1, false, 1), [](auto &o) { o.zero = 3; })},
+      {"zero 3, gathers ahead", with(options(8, 1, 2, true, 1),
+                                     [](auto &o) {
+                                       o.zero = 3;
+                                       o.zeroPrefetch = 2;
+                                     })},
+      {"pp 2, zero 3", with(options(2, 2, 2, true, 4), [](auto &o) { o.zero = 3; })},
+      {"selective", with(options(1, 1, 4, true, 1), [](auto &o) { o.recompute = "selective"; })},
+      {"full, pp 2", with(options(1, 2, 4, true, 4), [](auto &o) { o.recompute = "full"; })},
+      {"overlap", with(options(2, 1, 4, true, 1), [](auto &o) { o.overlap = true; })},
+      {"overlap, pp 2, zero 2", with(options(4, 2, 2, true, 4),
+                                     [](auto &o) {
+                                       o.overlap = true;
+                                       o.zero = 2;
+                                     })},
+      {"overlap, full, zero 3", with(options(4, 1, 1, false, 1),
+                                     [](auto &o) {
+                                       o.overlap = true;
+                                       o.recompute = "full";
+                                       o.zero = 3;
+                                     })},
+      {"overlap, selective, zero 3, ahead", with(options(4, 1, 2, true, 1),
+                                                 [](auto &o) {
+                                                   o.overlap = true;
+                                                   o.recompute = "selective";
+                                                   o.zero = 3;
+                                                   o.zeroPrefetch = 2;
+                                                 })},
+      {"canonical", with(options(1, 1, 2, true, 4),
+                         [](auto &o) {
+                           o.reduction = "canonical";
+                           o.dtype = "f32";
+                         })},
+  };
+}
+
+/// All recipes there are, by name.
+std::vector<std::string> recipes() {
+  std::vector<std::string> names;
+  for (const auto &file : std::filesystem::directory_iterator(TGPT_RECIPES_DIR))
+    if (file.path().extension() == ".yaml")
+      names.push_back(file.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// What of a plan and its liveness must agree: the packer's lower bounds, and the sums.
+void expectSound(const plan::Plan &plan, const MemoryReport &report) {
+  for (const StageMemoryReport &stage : report.stages) {
+    const plan::StageProgram &program = *stage.program;
+    int64_t live = 0, arena = 0;
+    for (int region = 0; region < program.regions_size(); ++region)
+      EXPECT_EQ(stage.liveness.slotPeakBytes(region), program.regions(region).peak_live_bytes())
+          << "stage " << stage.stage << ", " << plan::Region::Kind_Name(program.regions(region).kind());
+    for (const LiveItem &item : stage.peak.live)
+      live += item.bytes;
+    for (const CategoryMemory &category : stage.categories)
+      arena += category.bytes;
+    EXPECT_EQ(live, stage.liveBytes());
+    EXPECT_EQ(arena, stage.arenaBytes);
+    EXPECT_GE(stage.arenaBytes, stage.liveBytes());
+  }
+}
+
+class MemoryPlanTest : public testing::TestWithParam<std::string> {
+protected:
+  static void TearDownTestSuite() {
+    std::printf("arena / most that is live at once, of the worst stage\n%s", alignedTable(rows).c_str());
+  }
+  static std::vector<std::vector<std::string>> rows;
+};
+
+std::vector<std::vector<std::string>> MemoryPlanTest::rows = {{"recipe", "grid", "stage", "arena", "peak", "ratio"}};
+
+} // namespace
+
+TEST_P(MemoryPlanTest, ArenaIsWithinTwoPercentOfThePeak) {
+  ModelRecipe recipe = readModelRecipe(std::filesystem::path(TGPT_RECIPES_DIR) / (GetParam() + ".yaml"));
+  InProcessCompiler compiler;
+  int64_t compiled = 0;
+  for (const Grid &grid : grids()) {
+    SCOPED_TRACE(grid.name);
+    CompileOptions options = grid.options;
+    plan::Plan plan = compiler.compile(recipe, options);
+    MemoryReport report = memoryReportOf(plan);
+    expectSound(plan, report);
+    const StageMemoryReport *worst = &report.stages.front();
+    for (const StageMemoryReport &stage : report.stages)
+      if (stage.ratio() > worst->ratio())
+        worst = &stage;
+    char ratio[16];
+    std::snprintf(ratio, sizeof ratio, "%.4f", worst->ratio());
+    rows.push_back({GetParam(), grid.name, std::to_string(worst->stage), bytesText(worst->arenaBytes),
+                    bytesText(worst->liveBytes()), ratio});
+    EXPECT_LE(worst->ratio(), mostRatio);
+    ++compiled;
+  }
+  EXPECT_EQ(compiled, static_cast<int64_t>(grids().size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, MemoryPlanTest, testing::ValuesIn(recipes()), [](const auto &info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
