@@ -291,7 +291,7 @@ def Dist_SegmentOp : Dist_Op<"segment", [SingleBlockImplicitTerminator<"::tgpt::
     ```
 
     Constraints:
-    - C1: `stage` is in the range of mesh axis "pp"; `chunk` is not negative, and 0 for begin and update.
+    - C1: `stage` is in the range of mesh axis "pp"; `chunk` is 0 to 4095, and 0 for begin and update.
     - C2: a value from another segment belongs to the same stage and chunk and to an earlier kind (forward,
       backward, weight_gradient), or comes from a `send_recv` to this stage and chunk.
     - C3: the yielded types are the result types.
@@ -359,7 +359,7 @@ def Dist_SendRecvOp : Dist_Op<"send_recv", [AllTypesMatch<["input", "output"]>,
     ```
 
     Constraints:
-    - C1: stage and chunk differ from `from` to `to`; stages are in the range of mesh axis "pp", chunks not negative.
+    - C1: stage and chunk differ from `from` to `to`; stages are in the range of mesh axis "pp", chunks 0 to 4095.
     - C2: the operand comes from a forward or backward segment of the stage and chunk that sends.
     - C3: `depth` is at least 1.
   }];

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/PlanProblems.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -40,6 +41,7 @@ public:
       return;
     checkCounts();
     checkOrder();
+    checkTrees();
     checkSlots();
   }
 
@@ -64,6 +66,7 @@ private:
   void checkPhase(int index);
   void checkCounts();
   void checkOrder();
+  void checkTrees();
   void checkSlots();
 
   const plan::StageProgram &stage;
@@ -186,6 +189,27 @@ void StageSchedule::checkOrder() {
       problems.add(entryText(i) + " reads another slot than its " + nameOf(kindAt(first)) + " wrote, slot " +
                    std::to_string(stage.schedule(first).slot()) + " in entry " + std::to_string(first));
     latest = i;
+  }
+}
+
+static bool addsInTree(const plan::Segment &segment) {
+  return std::any_of(
+      segment.instructions().begin(), segment.instructions().end(), [](const plan::Instruction &instruction) {
+        return instruction.kind() == plan::Instruction::KERNEL && instruction.opcode() == "accumulate_tree";
+      });
+}
+
+/// The sum of a micro-batch in a tree takes up those of the ones before it.
+void StageSchedule::checkTrees() {
+  std::map<uint32_t, int> latest; // segment -> entry
+  for (int i = 0; i < stage.schedule_size(); ++i) {
+    auto [found, isFirst] = latest.try_emplace(stage.schedule(i).segment(), i);
+    if (!isFirst && stage.schedule(i).micro_batch() < stage.schedule(found->second).micro_batch() &&
+        addsInTree(segmentAt(i)))
+      problems.add(entryText(i) + " comes after micro-batch " +
+                   std::to_string(stage.schedule(found->second).micro_batch()) + " in entry " +
+                   std::to_string(found->second) + ", but the segment adds micro-batches in a tree, in their order");
+    found->second = i;
   }
 }
 

@@ -129,8 +129,17 @@ func.func @send_recv_c2_comes_from_segment(%x: tensor<4xf32>) {
 // -----
 
 func.func @segment_c1_chunk_not_negative() {
-  // expected-error @+1 {{chunk is -1 but 0 is the first chunk}}
+  // expected-error @+1 {{chunk is -1 but chunks are 0 to 4095}}
   dist.segment forward stage 0 chunk -1 {
+  }
+  return
+}
+
+// -----
+
+func.func @segment_c1_chunk_in_range() {
+  // expected-error @+1 {{chunk is 4611686018427387904 but chunks are 0 to 4095}}
+  dist.segment forward stage 0 chunk 4611686018427387904 {
   }
   return
 }
@@ -206,7 +215,7 @@ func.func @send_recv_c1_chunk_not_negative(%x: tensor<4xf32>) {
   %0 = dist.segment forward stage 0 {
     dist.yield %x : tensor<4xf32>
   } : tensor<4xf32>
-  // expected-error @+1 {{chunk that receives is -2 but 0 is the first chunk}}
+  // expected-error @+1 {{chunk that receives is -2 but chunks are 0 to 4095}}
   %1 = dist.send_recv %0 from 0 to 0 chunk -2 : tensor<4xf32>
   return
 }

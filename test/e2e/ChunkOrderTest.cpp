@@ -8,7 +8,8 @@
 // Drawn models on drawn grids, cut at drawn layers into one to three chunks a stage, some of
 // them empty, and run in a drawn order: the segments of all stages in one line that respects
 // what each needs, of which every stage runs its part. So no schedule of the compiler's own
-// is needed, and orders are met that none of its schedules has.
+// is needed, and orders are met that none of its schedules has. Half of the programs have
+// weight_gradients, which run at any time after their backward, the micro-batches in any order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,43 +34,72 @@ namespace {
 
 constexpr double tolerance = 1e-10; // Comparison.h says why
 
-/// The forward or backward of a virtual stage for a micro-batch.
+/// A segment of a virtual stage, for a micro-batch.
 struct Work {
-  bool isBackward;
+  dist::SegmentKind kind;
   int64_t virtualStage, microBatch;
+};
+
+/// A virtual stage that has segments.
+struct BusyStage {
+  int64_t virtualStage;
+  bool hasWeightGradients = false;
 };
 
 /// Draws the order in which the busy virtual stages run their work.
 class OrderDraw {
 public:
-  OrderDraw(std::mt19937_64 &random, std::vector<int64_t> busy, int64_t microBatches)
-      : random(random), busy(std::move(busy)), microBatches(microBatches) {}
+  /// With `inOrder` weight_gradients come in the order of their micro-batches too.
+  OrderDraw(std::mt19937_64 &random, std::vector<BusyStage> busy, int64_t microBatches, bool inOrder)
+      : random(random), busy(std::move(busy)), microBatches(microBatches), inOrder(inOrder),
+        forwards(this->busy.size()), backwards(this->busy.size()), waiting(this->busy.size()) {}
 
   std::vector<Work> draw() {
-    size_t count = busy.size();
-    std::vector<int64_t> forwards(count), backwards(count);
     std::vector<Work> line;
     for (;;) {
-      std::vector<Work> ready;
-      std::vector<int64_t *> counts;
-      for (size_t i = 0; i < count; ++i) {
-        if (forwards[i] < microBatches && (i == 0 || forwards[i - 1] > forwards[i]))
-          ready.push_back({false, busy[i], forwards[i]}), counts.push_back(&forwards[i]);
-        if (backwards[i] < forwards[i] && (i + 1 == count ? forwards[i] : backwards[i + 1]) > backwards[i])
-          ready.push_back({true, busy[i], backwards[i]}), counts.push_back(&backwards[i]);
-      }
+      std::vector<std::pair<size_t, dist::SegmentKind>> ready;
+      for (size_t i = 0; i < busy.size(); ++i)
+        for (dist::SegmentKind kind :
+             {dist::SegmentKind::Forward, dist::SegmentKind::Backward, dist::SegmentKind::WeightGradient})
+          if (isReady(i, kind))
+            ready.push_back({i, kind});
       if (ready.empty())
         return line;
-      size_t next = random() % ready.size();
-      line.push_back(ready[next]);
-      ++*counts[next];
+      auto [i, kind] = ready[random() % ready.size()];
+      line.push_back({kind, busy[i].virtualStage, take(i, kind)});
     }
   }
 
 private:
+  bool isReady(size_t i, dist::SegmentKind kind) const {
+    if (kind == dist::SegmentKind::Forward)
+      return forwards[i] < microBatches && (i == 0 || forwards[i - 1] > forwards[i]);
+    if (kind == dist::SegmentKind::Backward)
+      return (i + 1 == busy.size() ? forwards[i] : std::min(backwards[i + 1], forwards[i])) > backwards[i];
+    return !waiting[i].empty();
+  }
+
+  /// The micro-batch that is next.
+  int64_t take(size_t i, dist::SegmentKind kind) {
+    if (kind == dist::SegmentKind::Forward)
+      return forwards[i]++;
+    if (kind == dist::SegmentKind::Backward) {
+      if (busy[i].hasWeightGradients)
+        waiting[i].push_back(backwards[i]);
+      return backwards[i]++;
+    }
+    auto next = waiting[i].begin() + (inOrder ? 0 : random() % waiting[i].size());
+    int64_t microBatch = *next;
+    waiting[i].erase(next);
+    return microBatch;
+  }
+
   std::mt19937_64 &random;
-  std::vector<int64_t> busy;
+  std::vector<BusyStage> busy;
   int64_t microBatches;
+  bool inOrder;
+  std::vector<int64_t> forwards, backwards;  ///< run so far, of each
+  std::vector<std::vector<int64_t>> waiting; ///< micro-batches whose weight_gradient is to come
 };
 
 /// The schedule of one stage, with slots as they come free.
@@ -77,18 +107,20 @@ class StageEntries {
 public:
   explicit StageEntries(int64_t chunks) : inUse(chunks), slots(chunks) {}
 
-  void add(bool isBackward, int64_t chunk, int64_t microBatch) {
+  /// `isLast`: the slot is free behind it.
+  void add(dist::SegmentKind kind, int64_t chunk, int64_t microBatch, bool isLast) {
     std::map<int64_t, int64_t> &held = inUse[chunk]; // micro-batch -> slot
-    if (!isBackward) {
+    if (kind == dist::SegmentKind::Forward) {
       int64_t slot = 0;
       while (std::any_of(held.begin(), held.end(), [&](const auto &entry) { return entry.second == slot; }))
         ++slot;
       held[microBatch] = slot;
       slots[chunk] = std::max(slots[chunk], slot + 1);
     }
-    texts.push_back((isBackward ? "B" : "F") + std::to_string(microBatch) +
-                    (chunk == 0 ? "" : "." + std::to_string(chunk)) + "@" + std::to_string(held[microBatch]));
-    if (isBackward)
+    const char *letter = kind == dist::SegmentKind::Forward ? "F" : kind == dist::SegmentKind::Backward ? "B" : "W";
+    texts.push_back(letter + std::to_string(microBatch) + (chunk == 0 ? "" : "." + std::to_string(chunk)) + "@" +
+                    std::to_string(held[microBatch]));
+    if (isLast)
       held.erase(microBatch);
   }
 
@@ -125,9 +157,8 @@ private:
       drawn.options.pp = oneOf<int64_t>({1, 2, 2, 3, 4, 8});
       if (drawn.ranks() > 16)
         continue;
-      int64_t chunks = oneOf<int64_t>({1, 2, 3, 3});
-      drawn.options.vpp = chunks;
-      drawn.options.stages.assign(drawn.options.pp * chunks, 0);
+      drawn.options.vpp = oneOf<int64_t>({1, 2, 3, 3});
+      drawn.options.stages.assign(drawn.options.pp * drawn.options.vpp, 0);
       for (int64_t layer = 0; layer < model.model.layers; ++layer)
         ++drawn.options.stages[random() % drawn.options.stages.size()];
       return drawn;
@@ -153,7 +184,11 @@ private:
     std::string cut;
     for (int64_t layers : options.stages)
       cut += (cut.empty() ? "" : ",") + std::to_string(layers);
-    compiler.runPasses(*module, "dist-choose-stages{stages=" + cut + "},dist-split-stages");
+    bool isSplit = random() % 2;
+    counts["weight_gradients"] += isSplit;
+    counts["weight_gradients, canonical"] += isSplit && options.reduction == "canonical";
+    compiler.runPasses(*module, "dist-choose-stages{stages=" + cut + "},dist-split-stages" +
+                                    (isSplit ? ",dist-split-weight-gradients" : ""));
     schedule(*module, options);
     if (options.overlap)
       compiler.runPasses(*module, "dist-overlap-collectives{prefetch=" + std::to_string(options.prefetch) + "}");
@@ -162,18 +197,27 @@ private:
   }
 
   void schedule(ModuleOp module, const CompileOptions &options) {
-    std::vector<int64_t> busy;
+    std::map<int64_t, BusyStage> busy; // in the order of their numbers
     module.walk([&](dist::SegmentOp segment) {
-      if (segment.getKind() == dist::SegmentKind::Forward)
-        busy.push_back(static_cast<int64_t>(segment.getChunk()) * options.pp +
-                       static_cast<int64_t>(segment.getStage()));
+      if (segment.getKind() == dist::SegmentKind::Begin || segment.getKind() == dist::SegmentKind::Update)
+        return;
+      int64_t number = static_cast<int64_t>(segment.getChunk()) * options.pp + static_cast<int64_t>(segment.getStage());
+      BusyStage &stage = busy[number];
+      stage.virtualStage = number;
+      stage.hasWeightGradients |= segment.getKind() == dist::SegmentKind::WeightGradient;
     });
     // The line shows that no stage need wait for room in a channel as deep as this.
     module.walk([&](dist::SendRecvOp transfer) { transfer.setDepth(options.microBatches); });
-    int64_t chunks = static_cast<int64_t>(options.stages.size()) / options.pp;
-    std::vector<StageEntries> stages(options.pp, StageEntries(chunks));
-    for (const Work &work : OrderDraw(random, busy, options.microBatches).draw())
-      stages[work.virtualStage % options.pp].add(work.isBackward, work.virtualStage / options.pp, work.microBatch);
+    std::vector<StageEntries> stages(options.pp, StageEntries(options.vpp));
+    std::vector<BusyStage> inLine;
+    for (const auto &[number, stage] : busy)
+      inLine.push_back(stage);
+    OrderDraw draw(random, inLine, options.microBatches, options.reduction == "canonical");
+    for (const Work &work : draw.draw())
+      stages[work.virtualStage % options.pp].add(work.kind, work.virtualStage / options.pp, work.microBatch,
+                                                 work.kind == (busy.at(work.virtualStage).hasWeightGradients
+                                                                   ? dist::SegmentKind::WeightGradient
+                                                                   : dist::SegmentKind::Backward));
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     for (auto [stage, entries] : llvm::enumerate(stages)) {
       SmallVector<StringRef> texts(entries.texts.begin(), entries.texts.end());
@@ -185,7 +229,7 @@ private:
 
   void count(const Configuration &drawn) {
     const CompileOptions &options = drawn.options;
-    int64_t chunks = static_cast<int64_t>(options.stages.size()) / options.pp;
+    int64_t chunks = options.vpp;
     bool hasEmpty = llvm::is_contained(ArrayRef(options.stages).drop_front().drop_back(chunks * options.pp > 1), 0);
     ++counts["pp=" + std::to_string(options.pp)];
     ++counts["chunks=" + std::to_string(chunks)];

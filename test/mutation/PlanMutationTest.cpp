@@ -201,6 +201,15 @@ TEST(PlanMutationTest, CheckerRefusesMutantsOfZero) {
   expectRefusals(programs, 1000);
 }
 
+// Messages between chunks, of one stage too, and weight_gradients.
+TEST(PlanMutationTest, CheckerRefusesMutantsOfChunks) {
+  std::vector<Configuration> programs;
+  for (int64_t pp : {1, 2})
+    for (const Configuration &program : mutatedChunkedPrograms(pp))
+      programs.push_back(program);
+  expectRefusals(programs, 500);
+}
+
 // Collectives in flight, and their waits.
 TEST(PlanMutationTest, CheckerRefusesMutantsThatOverlap) {
   std::vector<Configuration> programs;

@@ -60,6 +60,21 @@ inline std::vector<Configuration> mutatedCanonicalPrograms(int64_t pp) {
   return programs;
 }
 
+/// The same models in three chunks a stage, with every kind of segment: the embedding and the head in virtual stages of
+/// their own, a layer in each of those behind the embedding, the rest empty.
+inline std::vector<Configuration> mutatedChunkedPrograms(int64_t pp) {
+  std::vector<Configuration> programs;
+  for (Configuration program : mutatedPrograms(pp, /*dp=*/1)) {
+    program.options.vpp = 3;
+    program.options.stages.assign(3 * pp, 0);
+    for (int64_t layer = 0; layer < program.model.layers; ++layer)
+      program.options.stages[1 + layer] = 1;
+    program.options.schedule = "zero-bubble";
+    programs.push_back(program);
+  }
+  return programs;
+}
+
 /// The same models, two layers a stage, with what dp ranks hold shared out; a bucket a
 /// layer, so that there are several of a size.
 inline std::vector<Configuration> mutatedZeroPrograms(int64_t pp, int64_t zero) {

@@ -90,6 +90,21 @@ TEST(CheckChunks, Order) {
                 [](auto &, auto &stage) { stage.mutable_schedule()->DeleteSubrange(18, 1); });
 }
 
+// A sum in a tree takes up those of the micro-batches before; others may come in any order.
+TEST(CheckChunks, OrderOfMicroBatches) {
+  plan::Plan plan = chunkedPlan();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  stage.mutable_schedule()->SwapElements(17, 18);
+  EXPECT_EQ(findPlanProblems(plan), std::vector<std::string>());
+  expectRefused(
+      "schedule entry 18 (segment 'weight_gradient', micro-batch 1, slot 1) comes after micro-batch 2 in entry "
+      "17, but the segment adds micro-batches in a tree, in their order",
+      [](auto &, auto &stage) {
+        stage.mutable_segments(WeightGradient)->mutable_instructions(1)->set_opcode("accumulate_tree");
+        stage.mutable_schedule()->SwapElements(17, 18);
+      });
+}
+
 TEST(CheckChunks, Phases) {
   using Entry = plan::ScheduleEntry;
   expectRefused("is in phase 0, expected WARM_UP, STEADY or COOL_DOWN",
