@@ -29,6 +29,7 @@
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -164,6 +165,14 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
   return success(succeeded(checkGlobalBatch(request)) && succeeded(checkLossScale(request)));
 }
 
+/// The memory of a device, for the report.
+static DeviceBudget budgetOf(const cost::DeviceProfile &device, const std::string &file) {
+  auto whole = [](double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p60)); };
+  return {device.name,
+          whole(device.memoryBytes),
+          {{"context and library workspaces", whole(device.reservedBytes), llvm::sys::path::filename(file).str()}}};
+}
+
 /// The device and the limit of memory, from the cluster file and the flags.
 static FailureOr<CompileRequest> withCluster(CompileRequest request) {
   constexpr double mostGib = 1 << 30;
@@ -178,6 +187,7 @@ static FailureOr<CompileRequest> withCluster(CompileRequest request) {
       cost::DeviceProfile device = readClusterFile(request.cluster).device;
       options.device = cost::deviceText(device);
       options.memoryLimitBytes = static_cast<int64_t>(std::min(device.planBytes(), 0x1p60));
+      request.budget = budgetOf(device, request.cluster);
     } catch (const ClusterError &error) {
       return fail(error.what());
     }
@@ -311,6 +321,7 @@ static void compareVariants(ModuleOp original, const CompileOptions &options, Me
 static void printReports(const plan::Plan &plan, ModuleOp original, const CompileRequest &request) {
   if (request.memoryReport != "none") {
     MemoryReport report = memoryReportOf(plan);
+    report.budget = request.budget;
     if (original)
       compareVariants(original, request.options, report);
     llvm::outs() << (request.memoryReport == "html" ? memoryReportHtml(report)
@@ -374,7 +385,8 @@ LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, Stri
     return failure();
   bool isPlan = output.ends_with(".bin");
   bool isWritten = !onlyPrintsSchedule(request, output);
-  if (isWritten && failed(isPlan ? writePlan(*module, original ? *original : ModuleOp(), request, output) : writeModule(*module, output)))
+  if (isWritten && failed(isPlan ? writePlan(*module, original ? *original : ModuleOp(), request, output)
+                                 : writeModule(*module, output)))
     return failure();
   printStageReport(*module, request, isPlan ? llvm::outs() : llvm::errs()); // IR may go to stdout
   return success();

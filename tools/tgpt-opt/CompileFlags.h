@@ -8,6 +8,7 @@
 #define TGPT_TOOLS_TGPT_OPT_COMPILEFLAGS_H
 
 #include "compiler/driver/CompileOptions.h"
+#include "compiler/report/MemoryReport.h"
 #include <string>
 
 namespace tgpt {
@@ -25,6 +26,7 @@ struct CompileRequest {
   std::string printSchedule;       ///< "text", "json" or, not asked for, "none"
   std::string stageReport;         ///< "text", "json" or "none"
   std::string cluster;             ///< a cluster file, or empty
+  DeviceBudget budget;             ///< the memory of its device
   double memoryGib = 0;            ///< limit of a rank
   bool givesMemoryGib = false;     ///< --memory-gib was given
   bool givesGlobalBatch = false;   ///< --global-batch was given
