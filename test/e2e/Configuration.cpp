@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/e2e/Configuration.h"
+#include <algorithm>
 
 using namespace tgpt;
 using runtime::IgnoredLabels;
@@ -61,13 +62,14 @@ Configuration ConfigurationDraw::model() {
   model.name = "drawn";
   model.family = coin() ? ModelFamily::Llama : ModelFamily::Gpt2;
   model.heads = oneOf<int64_t>({1, 2, 4, 4, 6, 8, 8});
-  // Not 2: a layer norm of two elements gives -1 and 1 whatever they are, so the gradients behind it are rounding noise.
+  // Not 2: a layer norm of two elements gives -1 and 1 whatever they are, so the gradients behind it are rounding
+  // noise.
   model.width = model.heads * (model.heads == 1 ? oneOf<int64_t>({4, 6}) : oneOf<int64_t>({2, 4, 6}));
   model.kvHeads = model.heads;
   if (model.family == ModelFamily::Llama)
     while (model.kvHeads % 2 == 0 && coin())
       model.kvHeads /= 2;
-  model.layers = oneOf<int64_t>({1, 2, 3, 4, 5, 5});
+  model.layers = oneOf<int64_t>({1, 2, 3, 4, 5, 5, 5, 7, 7, 30});
   model.ffn = oneOf<int64_t>({8, 12, 18, 20, 36});
   model.vocabulary = oneOf<int64_t>({8, 17, 26, 28, 44});
   model.sequenceLength = oneOf<int64_t>({4, 6, 8, 12});
@@ -128,12 +130,13 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     CompileOptions &options = drawn.options;
     options.tp = oneOf<int64_t>({1, 2, 2, 3, 3, 4, 4, 4});
     options.vocabularyMultiple = oneOf<int64_t>({1, 1, 1, 5, 16});
-    options.pp = oneOf<int64_t>({1, 2, 3, 4});
+    options.pp = oneOf<int64_t>({1, 2, 2, 3, 4, 4, 8});
     options.dp = oneOf<int64_t>({1, 2, 3, 3, 4, 6});
     options.schedule = oneOf({"gpipe", "1f1b", "1f1b", "zero-bubble", "zero-bubble"});
     options.vpp = oneOf<int64_t>({1, 1, 2, 3});
     options.sequenceParallel = options.tp > 1 && coin();
-    options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6});
+    options.microBatches =
+        oneOf<int64_t>({1, 2, 3, 4, 6, std::max<int64_t>(options.pp - 1, 1), options.pp, options.pp + 1});
     options.recompute = oneOf({"none", "none", "selective", "full"});
     options.zero = oneOf<int64_t>({0, 1, 2, 3});
     options.overlap = coin();

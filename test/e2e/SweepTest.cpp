@@ -97,8 +97,26 @@ private:
       add("tp=" + std::to_string(size), options.tp == size);
     for (int64_t size : {2, 3, 4, 6})
       add("dp=" + std::to_string(size), options.dp == size);
-    for (int64_t size : {2, 3, 4})
+    for (int64_t size : {2, 3, 4, 8})
       add("pp=" + std::to_string(size), options.pp == size);
+    for (int64_t size : {2, 3})
+      add("vpp=" + std::to_string(size), options.vpp == size);
+    bool isZeroBubble = options.schedule == "zero-bubble" && options.pp > 1;
+    add("gpipe", options.schedule == "gpipe" && options.pp > 1);
+    add("interleaved 1f1b", options.schedule == "1f1b" && options.pp > 1 && options.vpp > 1);
+    add("interleaved, no multiple", options.vpp > 1 && options.microBatches % options.pp != 0);
+    add("zero-bubble", isZeroBubble);
+    add("zero-bubble, interleaved", isZeroBubble && options.vpp > 1);
+    add("zero-bubble and tp", isZeroBubble && options.tp > 1);
+    add("zero-bubble and sp", isZeroBubble && options.sequenceParallel);
+    add("zero-bubble and recompute", isZeroBubble && options.recompute != "none");
+    add("zero-bubble and zero", isZeroBubble && options.zero > 0 && options.dp > 1);
+    add("zero-bubble and overlap", isZeroBubble && options.overlap);
+    add("more virtual stages than layers", options.pp * options.vpp > model.layers);
+    add("30 layers", model.layers == 30 && options.pp > 1);
+    add("as many micro-batches as stages", options.pp > 1 && options.microBatches == options.pp);
+    add("one micro-batch less", options.pp > 1 && options.microBatches == options.pp - 1);
+    add("one micro-batch more", options.pp > 1 && options.microBatches == options.pp + 1);
     add("sp", options.sequenceParallel);
     add("sp and pp", options.sequenceParallel && options.pp > 1);
     add("tp, dp and pp", options.tp > 1 && options.dp > 1 && options.pp > 1);
