@@ -60,14 +60,27 @@ PassSeconds shardedLayer(const Machine &machine, PassSeconds layer, double param
   return {forward, layer.backwardInput * grown, layer.backwardWeight * grown};
 }
 
-double stageLayers(const ModelShape &shape, const Execution &run, bool edge) {
-  if (run.edgeStagesShorter) {
-    // One layer less in the first and in the last chunk.
-    double slots = (shape.layers + 2) / run.pp;
-    return edge ? slots - (run.pp > 1 ? 1 : 2) : slots;
+/// Layers of the first stage, of one between, and of the last. They add up to the model's.
+struct StageLayers {
+  double first, middle, last;
+
+  StageLayers(const ModelShape &shape, const Execution &run) {
+    double pp = run.pp;
+    if (pp <= 1) {
+      first = middle = last = shape.layers;
+    } else if (run.edgeStagesShorter) {
+      middle = (shape.layers + 2) / pp; // one layer less in the first and in the last chunk
+      first = last = middle - 1;
+    } else {
+      // Where stages can't be equal, the first ones hold a layer more; those between are costed as their mean.
+      first = std::ceil(shape.layers / (pp * run.chunks)) * run.chunks;
+      last = std::min(std::floor(shape.layers / (pp * run.chunks)) * run.chunks, shape.layers - first);
+      middle = pp > 2 ? (shape.layers - first - last) / (pp - 2) : last;
+      if (pp == 2)
+        last = shape.layers - first;
+    }
   }
-  return run.pp > 1 ? std::ceil(shape.layers / (run.pp * run.chunks)) * run.chunks : shape.layers;
-}
+};
 
 PassSeconds scaled(const PassSeconds &pass, double factor) {
   return {pass.forward * factor, pass.backwardInput * factor, pass.backwardWeight * factor};
@@ -90,19 +103,20 @@ PassSeconds sends(const Machine &machine, const ModelShape &shape, const Executi
 StageSeconds stages(const Machine &machine, const ModelShape &shape, const Execution &run, const PassSeconds &layer) {
   PassSeconds embedding = embeddingSeconds(machine, shape, run), head = headSeconds(machine, shape, run);
   PassSeconds hop = sends(machine, shape, run);
-  PassSeconds edge = scaled(layer, stageLayers(shape, run, true));
+  StageLayers layers(shape, run);
   if (run.pp <= 1) {
-    PassSeconds all = edge + embedding + head;
+    PassSeconds all = scaled(layer, layers.first) + embedding + head;
     return {all, all, all};
   }
-  return {edge + embedding + hop, scaled(layer, stageLayers(shape, run, false)) + hop, edge + head + hop};
+  return {scaled(layer, layers.first) + embedding + hop, scaled(layer, layers.middle) + hop,
+          scaled(layer, layers.last) + head + hop};
 }
 
 /// Parameters of the fullest rank: its layers, and an embedding or a head.
 double rankParameters(const ModelShape &shape, const Execution &run) {
   double ends = run.pp > 1 ? std::max(shape.embeddingParameters(), shape.vocabulary * shape.hidden)
                            : shape.embeddingParameters() + shape.headParameters();
-  return (stageLayers(shape, run, true) * shape.layerParameters() + ends) / run.tp;
+  return (StageLayers(shape, run).first * shape.layerParameters() + ends) / run.tp;
 }
 
 /// Gradients over dp and, with sharded states, the updated parameters back. ZeRO-3 has paid in its layers.

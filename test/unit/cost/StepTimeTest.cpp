@@ -108,6 +108,26 @@ TEST(StepTimeTest, shardedParametersHideBehindTheirLayer) {
   EXPECT_NEAR(layer.forward, gather + 0.25 * alone.forward, 1e-9);
 }
 
+TEST(StepTimeTest, unequalStagesHoldTheModelOnce) {
+  // With one micro-batch a pipeline is all of its layers, one after another, however they are cut.
+  Machine machine = roundMachine();
+  ModelShape shape = llama7b();
+  Execution run;
+  double whole = stepSeconds(machine, shape, run).pipeline;
+  for (double pp : {2., 3., 5., 31., 32.}) {
+    run.pp = pp;
+    machine.topology.node.bytesPerSecond = machine.topology.network.bytesPerSecond = 1e30; // no time for sends
+    EXPECT_NEAR(stepSeconds(machine, shape, run).pipeline, whole, 1e-9) << pp;
+  }
+  // The longest of 5 stages has 7 of the 32 layers, and the head or the embedding.
+  run.pp = 5;
+  StepSeconds one = stepSeconds(machine, shape, run);
+  run.microBatches = 2;
+  double longest = stepSeconds(machine, shape, run).pipeline - one.pipeline;
+  EXPECT_GE(longest, 7 * one.layer.total());
+  EXPECT_LE(longest, 7 * one.layer.total() + headSeconds(machine, shape, run).total());
+}
+
 TEST(StepTimeTest, tensorParallelismAcrossNodesIsDearer) {
   // 64 ranks as eight nodes of eight, a 70B-class model: tp in the node against tp over two nodes.
   Machine machine = roundMachine();
