@@ -302,24 +302,38 @@ bool LayerCosts::isKept(Value value) const {
 }
 
 // A value that the backward uses is kept where it is used; one that an earlier stage's
-// backward uses comes back by way of its own stage.
+// backward uses comes back by way of its own stage. Where gradients of weights run apart, a
+// part holds what they use once its backward is done, and before that what the backward
+// uses: it needs room for the larger.
 void LayerCosts::addActivations() {
+  std::vector<int64_t> forWeights(problem.parts.size());
   for (Operation &op : ops())
     for (OpResult result : op.getResults()) {
       if (!isKept(result))
         continue;
-      Parts parts;
+      bool isForward = !placeOf(&op).isBackward;
+      Parts parts, partsOfWeights;
       for (Operation *user : result.getUsers())
-        if (isKeptFor(result, user))
+        if (isKeptFor(result, user)) {
           parts.insert(placeOf(user).part);
-      if (!parts.empty() && !placeOf(&op).isBackward && *parts.begin() < placeOf(&op).part)
+          if (ofWeights.contains(user))
+            partsOfWeights.insert(placeOf(user).part);
+        }
+      if (!parts.empty() && isForward && *parts.begin() < placeOf(&op).part)
         parts.insert(placeOf(&op).part);
       int64_t bytes = bytesOf(result.getType());
-      for (int64_t part : parts)
-        problem.parts[part].activationBytes += bytes;
-      if (parts.size() > 1)
+      if (parts.size() > 1) { // what is counted once must be in either
         shared[{parts.begin(), parts.end()}].activationBytes += bytes;
+        partsOfWeights = parts;
+      }
+      if (isForward || parts.size() > 1)
+        for (int64_t part : parts)
+          problem.parts[part].activationBytes += bytes;
+      for (int64_t part : partsOfWeights)
+        forWeights[part] += bytes;
     }
+  for (auto [part, bytes] : llvm::zip_equal(problem.parts, forWeights))
+    part.activationBytes = std::max(part.activationBytes, bytes);
 }
 
 static Operation *lastUse(Value value) {

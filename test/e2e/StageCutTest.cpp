@@ -108,12 +108,13 @@ Chosen compileToPlan(InProcessCompiler &compiler, const ModelRecipe &recipe, con
   return chosen;
 }
 
-/// What the cut was chosen by is what the plan needs: the same but for small buffers and packing.
-void expectMemoryAsPlanned(const Chosen &chosen) {
+/// What the cut was chosen by is what the plan needs: the same but for small buffers and packing, and, where weight
+/// gradients run apart, what a layer holds for a moment beyond the larger of before and after its backward.
+void expectMemoryAsPlanned(const Chosen &chosen, double tolerance = 0.03) {
   ASSERT_EQ(chosen.arenaBytes.size(), chosen.summary.cut.ranks.size());
   for (size_t stage = 0; stage < chosen.arenaBytes.size(); ++stage) {
     double ratio = double(chosen.summary.cut.ranks[stage].bytes()) / double(chosen.arenaBytes[stage]);
-    EXPECT_NEAR(ratio, 1, 0.03) << "stage " << stage;
+    EXPECT_NEAR(ratio, 1, tolerance) << "stage " << stage;
   }
 }
 
@@ -209,7 +210,8 @@ TEST(StageCutTest, memoryIsAsPlanned) {
       options.vpp = vpp;
       SCOPED_TRACE(std::string(recompute) + " " + schedule + " zero " + std::to_string(zero) + " vpp " +
                    std::to_string(vpp));
-      expectMemoryAsPlanned(compileToPlan(compiler, recipe, options));
+      bool isSplit = options.schedule == "zero-bubble";
+      expectMemoryAsPlanned(compileToPlan(compiler, recipe, options), isSplit ? 0.08 : 0.03);
     }
 }
 

@@ -46,8 +46,8 @@
 // ONE: module attributes {dist.stages = array<i64: 0>}
 
 // Each chunk of each stage is a virtual stage.
-// CHUNKS: module attributes {dist.stages = array<i64: 2, 2, 1, 1, 1, 3>}
-// FEW: module attributes {dist.stages = array<i64: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0>}
+// CHUNKS: module attributes {dist.stages = array<i64: 1, 1, 2, 2, 2, 2>}
+// FEW: module attributes {dist.stages = array<i64: 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1>}
 // KEPT: module attributes {dist.stages = array<i64: 2, 2, 2, 2, 1, 1>}
 // ALONE: module attributes {dist.stages = array<i64: 0, 0, 0>}
 // More stages than layers: some are empty.
