@@ -12,7 +12,11 @@
 #include "runtime/files/MappedFile.h"
 #include "runtime/plan/Error.h"
 
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <fcntl.h>
 #include <unistd.h>
 
 using namespace tgpt::runtime;
@@ -47,13 +51,17 @@ public:
   const fs::path &getPath() const { return hidden; }
 
   void reveal() {
-    bool existed = fs::exists(final);
-    if (existed)
-      fs::rename(final, replaced);
-    fs::rename(hidden, final);
+    if (!fs::exists(final)) {
+      fs::rename(hidden, final);
+      return syncDirectory(final.parent_path());
+    }
+    // In one step, so that a run that is killed leaves one of the two.
+    if (::renameat2(AT_FDCWD, hidden.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) != 0) {
+      fs::rename(final, replaced); // not every file system can; removeLeftovers() knows this name
+      fs::rename(hidden, final);
+    }
     syncDirectory(final.parent_path());
-    if (existed)
-      fs::remove_all(replaced);
+    fs::remove_all(replaced);
   }
 
 private:
@@ -79,6 +87,42 @@ fs::path tgpt::runtime::saveCheckpoint(const Job &job, const TrainingState &stat
   return directory / name;
 } catch (const fs::filesystem_error &error) {
   throw Error("cannot save to '" + directory.string() + "': " + error.code().message());
+}
+
+/// The process whose number ends a temporary name ("....tmp-123", "....old-123"); 0 for another name.
+static pid_t ownerOf(const std::string &name, const char *kind) {
+  size_t at = name.rfind(kind);
+  pid_t owner = 0;
+  if (at != std::string::npos)
+    std::from_chars(name.data() + at + std::char_traits<char>::length(kind), name.data() + name.size(), owner);
+  return owner;
+}
+
+static bool isGone(pid_t process) {
+  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
+void tgpt::runtime::removeLeftovers(const fs::path &directory) {
+  std::error_code ignored;
+  std::vector<fs::path> temporary, replaced;
+  for (const fs::directory_entry &entry : fs::directory_iterator(directory, ignored)) {
+    std::string name = entry.path().filename();
+    bool isOurs = name.rfind(".step-", 0) == 0 || name.rfind(latestFile, 0) == 0;
+    if (isOurs && isGone(ownerOf(name, ".tmp-")))
+      temporary.push_back(entry.path());
+    if (isOurs && isGone(ownerOf(name, ".old-")))
+      replaced.push_back(entry.path());
+  }
+  for (const fs::path &path : temporary)
+    fs::remove_all(path, ignored);
+  for (const fs::path &path : replaced) {
+    std::string name = path.filename();
+    fs::path final = directory / name.substr(1, name.rfind(".old-") - 1);
+    if (!fs::exists(final, ignored)) // killed before the new one took its place
+      fs::rename(path, final, ignored);
+    else
+      fs::remove_all(path, ignored);
+  }
 }
 
 bool tgpt::runtime::holdsCheckpoints(const fs::path &directory) {

@@ -32,6 +32,10 @@ std::filesystem::path saveCheckpoint(const Job &job, const TrainingState &state,
 /// none.
 std::filesystem::path findCheckpoint(const std::filesystem::path &path);
 
+/// Removes what a run that was killed while it saved has left under hidden names, if there is such a directory; a
+/// checkpoint that was about to be replaced gets its name back. What belongs to a process that runs is left alone.
+void removeLeftovers(const std::filesystem::path &directory);
+
 /// Whether saveCheckpoint has written to this directory before.
 bool holdsCheckpoints(const std::filesystem::path &directory);
 

@@ -7,8 +7,9 @@
 //
 // A ring of message buffers that the owner provides (in the receiver's arena).
 // The sender copies a message in, the receiver copies it out; the sender waits
-// while all buffers are taken, the receiver while none is. A rank may send to itself:
-// then the check of the plan has proved that it never has to wait.
+// while all buffers are taken, the receiver while none is. Without buffers they meet: the
+// receiver copies from the sender's tensor, and only then the sender goes on. A rank may
+// send to itself: then the check of the plan has proved that it never has to wait.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
@@ -23,7 +24,7 @@ namespace tgpt::runtime {
 
 class InProcessChannel final : public Sender, public Receiver {
 public:
-  /// `name` is for messages ("channel 0"); `messages` are the buffers, at least one.
+  /// `name` is for messages ("channel 0"); `messages` are the buffers, perhaps none.
   InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
                    std::vector<void *> messages);
 
@@ -31,11 +32,25 @@ public:
   void receive(const TensorView &message) override;
 
 private:
+  /// What one end waits for: the rank at the other.
+  class End final : public WaitPlace {
+  public:
+    End(const InProcessChannel &channel, bool sends) : channel(channel), sends(sends) {}
+    std::string name() const override;
+    std::vector<int64_t> missing() const override;
+
+  private:
+    const InProcessChannel &channel;
+    bool sends;
+  };
+
   InProcessWorld &world;
   std::string name;
   int64_t fromRank;
   int64_t toRank;
+  End sendingEnd{*this, true}, receivingEnd{*this, false};
   std::vector<void *> messages;
+  const void *offered = nullptr; // without buffers: the message of a sender that waits
   EventWord event;
   alignas(64) std::atomic<uint64_t> sent{0};
   alignas(64) std::atomic<uint64_t> received{0};

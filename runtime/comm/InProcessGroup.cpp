@@ -29,7 +29,7 @@ static int64_t blocksBefore(const TensorView &tensor, int dim) {
 }
 
 /// One member's view of the group.
-class InProcessGroup::Member final : public Communicator {
+class InProcessGroup::Member final : public Communicator, public WaitPlace {
 public:
   Member(InProcessGroup &group, int64_t own) : group(group), own(own) {}
 
@@ -40,6 +40,9 @@ public:
   void reduceScatter(const TensorView &input, const TensorView &output, int dim, Reduction reduction) override;
   void allToAll(const TensorView &input, const TensorView &output, int splitDim, int concatDim) override;
   void barrier() override { group.meet(own); }
+
+  std::string name() const override { return group.name; }
+  std::vector<int64_t> missing() const override;
 
   /// How many times this member has come to a meeting.
   alignas(64) std::atomic<uint64_t> arrivals{0};
@@ -81,24 +84,17 @@ void InProcessGroup::meet(int64_t index) {
     event.signal();
     return;
   }
-  world.wait(
-      firstWaiter + ranks[index], event, [&] { return meetings.load(std::memory_order_acquire) >= meeting; },
-      [&] { return whoIsMissing(index, meeting); });
+  world.wait(firstWaiter + ranks[index], event, *members[index],
+             [&] { return meetings.load(std::memory_order_acquire) >= meeting; });
 }
 
-std::string InProcessGroup::whoIsMissing(int64_t index, uint64_t meeting) const {
-  std::string text = "rank " + std::to_string(ranks[index]) + " waits in " + name + " for ";
-  int listed = 0, missing = 0;
-  for (int64_t i = 0; i < size(); ++i) {
-    if (members[i]->arrivals.load(std::memory_order_relaxed) >= meeting)
-      continue;
-    ++missing;
-    if (listed < 4) {
-      text += (listed > 0 ? " and " : "") + world.describe(firstWaiter + ranks[i]);
-      ++listed;
-    }
-  }
-  return missing > listed ? text + " and " + std::to_string(missing - listed) + " more" : text;
+std::vector<int64_t> InProcessGroup::Member::missing() const {
+  uint64_t meeting = arrivals.load(std::memory_order_relaxed);
+  std::vector<int64_t> waiters;
+  for (int64_t i = 0; i < group.size(); ++i)
+    if (group.members[i]->arrivals.load(std::memory_order_relaxed) < meeting)
+      waiters.push_back(group.firstWaiter + group.ranks[i]);
+  return waiters;
 }
 
 void InProcessGroup::Member::allReduce(const TensorView &input, const TensorView &output, Reduction reduction) {

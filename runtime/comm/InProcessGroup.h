@@ -35,7 +35,6 @@ public:
 private:
   class Member;
   void meet(int64_t index);
-  std::string whoIsMissing(int64_t index, uint64_t meeting) const;
 
   InProcessWorld &world;
   std::string name;

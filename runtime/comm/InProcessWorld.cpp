@@ -5,14 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Aborting and noticing that nothing moves any more.
+// How long to spin, and how to wake everybody.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/InProcessWorld.h"
-#include "runtime/plan/Error.h"
 
-#include <algorithm>
-#include <cstdio>
 #include <thread>
 
 using namespace tgpt::runtime;
@@ -20,18 +17,17 @@ using namespace tgpt::runtime;
 /// About 50 us: longer than two ranks of one job are usually apart.
 static constexpr int spinIterations = 2000;
 
-/// Ranks that a message names one by one.
-static constexpr int64_t mostListed = 4;
-
-InProcessWorld::InProcessWorld(WorldOptions given) : options(std::move(given)), progress(options.waiters) {
+InProcessWorld::InProcessWorld(WorldOptions given) : options(given), states(options.waiters) {
   // A thread that spins on a core that its peer needs only delays both.
   if (options.threads <= static_cast<int64_t>(std::thread::hardware_concurrency()))
     spins = spinIterations;
-  pollSeconds = std::clamp(options.stuckAfterSeconds / 4, 0.001, 1.0);
 }
 
-std::string InProcessWorld::describe(int64_t waiter) const {
-  return options.describe ? options.describe(waiter) : "rank " + std::to_string(waiter);
+uint64_t InProcessWorld::totalProgress() const {
+  uint64_t total = 0;
+  for (const State &state : states)
+    total += state.progress.load(std::memory_order_relaxed);
+  return total;
 }
 
 void InProcessWorld::abort() {
@@ -46,30 +42,4 @@ void InProcessWorld::pause() {
 #else
   std::this_thread::yield();
 #endif
-}
-
-bool InProcessWorld::outOf(Patience &patience) const {
-  uint64_t total = 0;
-  for (const Progress &waiter : progress)
-    total += waiter.count.load(std::memory_order_relaxed);
-  auto now = std::chrono::steady_clock::now();
-  if (total != patience.progress) {
-    patience = {total, now};
-    return false;
-  }
-  return std::chrono::duration<double>(now - patience.since).count() >= options.stuckAfterSeconds;
-}
-
-void InProcessWorld::failStuck(const std::string &what) const {
-  char seconds[32];
-  std::snprintf(seconds, sizeof(seconds), "%g", options.stuckAfterSeconds);
-  std::string busy;
-  int64_t count = 0;
-  for (int64_t waiter = 0; waiter < options.waiters; ++waiter)
-    if (progress[waiter].busy.load(std::memory_order_relaxed) && ++count <= mostListed)
-      busy += (count > 1 ? ", " : "") + describe(waiter);
-  if (count > mostListed)
-    busy += " and " + std::to_string(count - mostListed) + " more";
-  throw Error("no rank has advanced for " + std::string(seconds) + " s: " + what +
-              (count == 0 ? "; every rank waits" : "; not waiting: " + busy));
 }

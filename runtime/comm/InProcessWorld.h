@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What all groups and channels of a job share: the abort flag that ends every
-// wait, and the progress counts by which a wait knows that the job is stuck.
+// What all groups and channels of a job share: the abort flag that ends every wait, and
+// what a watchdog must know of every waiter: how far it is and what it waits for.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_COMM_INPROCESSWORLD_H
@@ -16,10 +16,7 @@
 #include "runtime/comm/EventWord.h"
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,9 +26,16 @@ struct WorldOptions {
   /// Who may wait: the ranks, then (where ranks have one) their communication threads.
   int64_t waiters = 1;
   int64_t threads = 1; // that compute at once: ranks * threads per rank, and communication threads
-  double stuckAfterSeconds = 60;
-  /// What a waiter is and where, for the message of a stuck job; "rank 3" when empty.
-  std::function<std::string(int64_t waiter)> describe;
+};
+
+/// Something to wait for, as one waiter sees it. Outlives the world's waits; asked from any thread.
+class WaitPlace {
+public:
+  virtual ~WaitPlace() = default;
+  /// "group 1 (tp)", "channel 0".
+  virtual std::string name() const = 0;
+  /// The waiters that have not come, or have not done their part; none when the wait is over.
+  virtual std::vector<int64_t> missing() const = 0;
 };
 
 class InProcessWorld {
@@ -40,12 +44,16 @@ public:
 
   /// A waiter has done something; called once per instruction.
   void noteProgress(int64_t waiter) {
-    auto &count = progress[waiter].count;
+    auto &count = states[waiter].progress;
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// Whether a waiter has work to do. Who waits or has none is not to blame for a stuck job.
-  void setBusy(int64_t waiter, bool busy) { progress[waiter].busy.store(busy, std::memory_order_relaxed); }
-  std::string describe(int64_t waiter) const;
+  /// Of all waiters together: while it stands still, nobody has done anything.
+  uint64_t totalProgress() const;
+  /// Whether a waiter has nothing to do; who waits is not idle.
+  void setIdle(int64_t waiter, bool idle) { states[waiter].idle.store(idle, std::memory_order_relaxed); }
+  bool isIdle(int64_t waiter) const { return states[waiter].idle.load(std::memory_order_relaxed); }
+  /// What a waiter waits for, or waited for when the job was aborted; null: it does not wait.
+  const WaitPlace *waitsAt(int64_t waiter) const { return states[waiter].place.load(std::memory_order_acquire); }
 
   /// Ends every wait, now and later, with JobAborted.
   void abort();
@@ -54,48 +62,38 @@ public:
   /// An event of this world outlives every wait on it and is signalled by abort().
   void watch(EventWord &event) { events.push_back(&event); }
 
-  /// Lets `waiter` wait until ready() holds; whoever makes it hold signals `event`. Throws
-  /// JobAborted, or Error with describe() when the job is stuck.
-  template <typename Ready, typename Describe>
-  void wait(int64_t waiter, EventWord &event, Ready ready, Describe describe) {
+  /// Lets `waiter` wait at `place` until ready() holds; whoever makes it hold signals `event`. Throws JobAborted.
+  template <typename Ready> void wait(int64_t waiter, EventWord &event, const WaitPlace &place, Ready ready) {
     for (int i = 0; i < spins; ++i) {
       if (ready())
         return;
       pause();
     }
-    setBusy(waiter, false);
-    Patience patience;
+    std::atomic<const WaitPlace *> &published = states[waiter].place;
+    published.store(&place, std::memory_order_release);
     while (true) {
       uint32_t seen = event.load();
       if (ready())
-        return setBusy(waiter, true);
+        return published.store(nullptr, std::memory_order_relaxed);
       if (aborted())
         throw JobAborted();
-      if (!event.waitFor(seen, pollSeconds) && outOf(patience))
-        failStuck(describe());
+      event.wait(seen);
     }
   }
 
 private:
-  struct alignas(64) Progress {
-    std::atomic<uint64_t> count{0};
-    std::atomic<bool> busy{true};
-  };
-  /// When a waiter last saw the job advance.
-  struct Patience {
-    uint64_t progress = UINT64_MAX;
-    std::chrono::steady_clock::time_point since;
+  struct alignas(64) State {
+    std::atomic<uint64_t> progress{0};
+    std::atomic<const WaitPlace *> place{nullptr};
+    std::atomic<bool> idle{true};
   };
   static void pause();
-  bool outOf(Patience &patience) const;
-  [[noreturn]] void failStuck(const std::string &what) const;
 
   WorldOptions options;
-  std::vector<Progress> progress;
+  std::vector<State> states;
   std::vector<EventWord *> events;
   std::atomic<bool> abortFlag{false};
   int spins = 0;
-  double pollSeconds = 1;
 };
 
 } // namespace tgpt::runtime

@@ -14,6 +14,7 @@
 #include "runtime/plan/Error.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <system_error>
 
 using namespace tgpt::runtime;
@@ -24,7 +25,7 @@ CommunicationThread::CommunicationThread(InProcessWorld &world, const RankProgra
   if (options.profile)
     profile = program.startedProfile;
   world.watch(done);
-  world.setBusy(options.waiter, false);
+  world.setIdle(options.waiter, true);
   try {
     thread = std::thread([this] { serve(); });
   } catch (const std::system_error &error) {
@@ -40,7 +41,7 @@ CommunicationThread::~CommunicationThread() {
 
 void CommunicationThread::start(const BoundInstruction &collective, const StepContext &context) {
   uint64_t number = issued.load(std::memory_order_relaxed);
-  ring[number % ring.size()] = {&collective, context.microBatch};
+  ring[number % ring.size()] = {&collective, context.entry};
   tickets[collective.flight] = number + 1;
   issued.store(number + 1, std::memory_order_release);
   work.signal();
@@ -48,9 +49,7 @@ void CommunicationThread::start(const BoundInstruction &collective, const StepCo
 
 void CommunicationThread::wait(const BoundInstruction &wait) {
   uint64_t ticket = tickets[wait.flight];
-  world.wait(
-      options.rank, done, [&] { return ended.load(std::memory_order_acquire) >= ticket; },
-      [&] { return "rank " + std::to_string(options.rank) + " waits at " + program.position(); });
+  world.wait(options.rank, done, *this, [&] { return ended.load(std::memory_order_acquire) >= ticket; });
 }
 
 void CommunicationThread::settle() {
@@ -62,12 +61,17 @@ void CommunicationThread::settle() {
   }
 }
 
-std::string CommunicationThread::position() const {
+std::optional<RankPosition> CommunicationThread::position() const {
   const BoundInstruction *collective = current.load(std::memory_order_relaxed);
-  return collective ? program.placeOf(*collective, microBatch.load(std::memory_order_relaxed)) : "";
+  if (!collective)
+    return std::nullopt;
+  RankPosition at = program.position(*collective, currentEntry.load(std::memory_order_relaxed));
+  at.isCommunication = true;
+  return at;
 }
 
 void CommunicationThread::serve() {
+  ::pthread_setname_np(::pthread_self(), ("comm " + std::to_string(options.rank)).c_str());
   omp_set_num_threads(1);
   bool isRunning = true; // else the job has ended, and what is issued yet counts as done
   for (uint64_t next = 0;; ++next) {
@@ -86,27 +90,26 @@ void CommunicationThread::serve() {
 }
 
 bool CommunicationThread::run(const Flight &flight) {
-  current.store(flight.collective, std::memory_order_relaxed);
-  microBatch.store(flight.microBatch, std::memory_order_relaxed);
-  world.setBusy(options.waiter, true);
+  const BoundInstruction &collective = *flight.collective;
+  currentEntry.store(flight.entry, std::memory_order_relaxed);
+  current.store(&collective, std::memory_order_relaxed);
+  world.setIdle(options.waiter, false);
   try {
     StepContext none;
-    const BoundInstruction &collective = *flight.collective;
     if (options.profile)
       runTimed(collective.exchange, collective, none, profile[collective.startedEntry]);
     else
       collective.exchange(collective, none);
     world.noteProgress(options.waiter);
-    world.setBusy(options.waiter, false);
+    world.setIdle(options.waiter, true);
     current.store(nullptr, std::memory_order_relaxed);
     return true;
   } catch (const JobAborted &) {
     // A rank carries the message.
   } catch (const std::exception &error) {
-    options.fail(position() + ": " + error.what());
+    options.fail(program.placeText(collective, flight.entry) + ": " + error.what());
   } catch (...) {
-    options.fail(position() + ": unknown exception");
+    options.fail(program.placeText(collective, flight.entry) + ": unknown exception");
   }
-  world.setBusy(options.waiter, false);
   return false;
 }

@@ -18,13 +18,14 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace tgpt::runtime {
 
-class CommunicationThread final : public StartedCollectives {
+class CommunicationThread final : public StartedCollectives, public WaitPlace {
 public:
   struct Options {
     int64_t rank = 0;
@@ -44,8 +45,15 @@ public:
   /// Returns when this thread has nothing in hand; after an abort that is soon.
   void settle();
 
-  /// What it is doing, from any thread; empty when nothing.
-  std::string position() const;
+  // As what its rank waits for.
+  std::string name() const override { return "its communication thread"; }
+  std::vector<int64_t> missing() const override {
+    bool isDone = ended.load(std::memory_order_acquire) == issued.load(std::memory_order_acquire);
+    return isDone ? std::vector<int64_t>() : std::vector<int64_t>{options.waiter};
+  }
+
+  /// What it is doing, from any thread; nothing when it has nothing in hand.
+  std::optional<RankPosition> position() const;
   /// What it ran: apart from the rank's own profile, since it takes none of its time.
   std::vector<ProfileEntry> profile;
   const std::vector<ProfileEntry> &emptyProfile() const { return program.startedProfile; }
@@ -53,7 +61,7 @@ public:
 private:
   struct Flight {
     const BoundInstruction *collective = nullptr;
-    int64_t microBatch = -1;
+    int64_t entry = 0;
   };
 
   void serve();
@@ -71,7 +79,7 @@ private:
   std::atomic<uint64_t> ended{0};
   std::atomic<bool> stopping{false};
   std::atomic<const BoundInstruction *> current{nullptr};
-  std::atomic<int64_t> microBatch{-1};
+  std::atomic<int64_t> currentEntry{0};
   std::thread thread; ///< last: it uses the rest
 };
 

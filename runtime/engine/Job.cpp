@@ -6,14 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Puts the pieces together: plan check, arenas, transport, bound programs, rank
-// threads, and the first failure.
+// threads, watchdog, and the first failure.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/Job.h"
 #include "runtime/engine/CommunicationThread.h"
+#include "runtime/engine/FailureRecord.h"
 #include "runtime/engine/RankProgram.h"
 #include "runtime/engine/RankTeam.h"
 #include "runtime/engine/VariableTable.h"
+#include "runtime/engine/Watchdog.h"
 #include "runtime/plan/BufferExtent.h"
 #include "runtime/plan/Error.h"
 
@@ -21,8 +23,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <set>
+#include <thread>
 #include <unistd.h>
 
 using namespace tgpt;
@@ -44,9 +46,8 @@ static JobOptions completed(JobOptions options) {
   if (options.communicationThreads != 0 && options.communicationThreads != 1)
     throw Error("communication threads per rank is " + std::to_string(options.communicationThreads) +
                 ", it must be 0 or 1");
-  if (!(options.stuckAfterSeconds > 0))
-    throw Error("the time after which a job counts as stuck is " + std::to_string(options.stuckAfterSeconds) +
-                " s, it must be positive");
+  if (!(options.watchdogSeconds > 0))
+    throw Error("the watchdog's bound is " + std::to_string(options.watchdogSeconds) + " s, it must be positive");
   if (!options.kernels.find)
     options.kernels = cpuKernels();
   return options;
@@ -106,6 +107,7 @@ public:
   std::vector<std::unique_ptr<Arena>> arenas;
   std::unique_ptr<Transport> transport;
   std::vector<std::unique_ptr<RankProgram>> programs;
+  FailureRecord failures{world, grid, programs, communication};
   std::vector<std::unique_ptr<CommunicationThread>> communication; // by rank; empty: no threads
   std::unique_ptr<VariableTable> variables;
 
@@ -114,17 +116,16 @@ private:
   class StepTask;
 
   WorldOptions worldOptions() const;
-  std::string describeActivity(int64_t waiter) const;
   void startCommunication();
-  void fail(int64_t rank, const std::string &what);
-  void throwIfFailed();
+  double mostKernelSeconds() const;
   void collectMetrics();
 
   std::vector<int64_t> dpIndices;                    // by rank
   std::vector<std::vector<ReportedMetric>> reported; // by rank, then metric
   StepMetrics metrics;
-  std::mutex failureMutex;
-  std::string failure;
+  std::function<double()> kernelSeconds = [this] { return mostKernelSeconds(); };
+  std::function<void()> onStuck = [this] { failures.addStuck(options.watchdogSeconds); };
+  std::unique_ptr<StepTask> step;
   std::unique_ptr<RankTeam> team; // last: its threads end before what they use
 };
 
@@ -147,46 +148,34 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
     metrics.byName.emplace_back(name, std::numeric_limits<double>::quiet_NaN());
   if (hasCommunicationThreads)
     startCommunication();
+  step = std::make_unique<StepTask>(*this);
   team = std::make_unique<RankTeam>(grid.ranks(), options.threadsPerRank, options.pinThreads);
 }
 
 WorldOptions Job::Impl::worldOptions() const {
   int64_t more = hasCommunicationThreads ? grid.ranks() : 0;
-  return {grid.ranks() + more, grid.ranks() * options.threadsPerRank + more, options.stuckAfterSeconds,
-          [this](int64_t waiter) { return describeActivity(waiter); }};
-}
-
-/// A communication thread without work waits for its rank to start something.
-std::string Job::Impl::describeActivity(int64_t waiter) const {
-  int64_t rank = waiter % grid.ranks();
-  if (waiter != rank)
-    if (std::string place = communication[rank]->position(); !place.empty())
-      return "the communication of " + grid.describe(rank) + " at " + place;
-  return grid.describe(rank) + " at " + programs[rank]->position();
+  return {grid.ranks() + more, grid.ranks() * options.threadsPerRank + more};
 }
 
 void Job::Impl::startCommunication() {
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     communication.push_back(std::make_unique<CommunicationThread>(
         world, *programs[rank], std::max(programs[rank]->mostStarted(), 1),
-        CommunicationThread::Options{rank, grid.ranks() + rank, options.profile,
-                                     [this, rank](const std::string &what) { fail(rank, what); }}));
+        CommunicationThread::Options{rank, grid.ranks() + rank, options.profile, [this, rank](const std::string &what) {
+                                       failures.add(grid.ranks() + rank, what);
+                                     }}));
 }
 
-/// Keeps the first failure and ends all waits.
-void Job::Impl::fail(int64_t rank, const std::string &what) {
-  {
-    std::lock_guard lock(failureMutex);
-    if (failure.empty())
-      failure = grid.describe(rank) + ", " + what;
-  }
-  world.abort();
-}
-
-void Job::Impl::throwIfFailed() {
-  std::lock_guard lock(failureMutex);
-  if (!failure.empty())
-    throw Error(failure);
+/// What the kernels at hand may take by their operations, on the cores that there are for each rank.
+double Job::Impl::mostKernelSeconds() const {
+  if (!(options.kernels.slowestFlopsPerSecond > 0))
+    return 0;
+  double flops = 0;
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    if (!world.waitsAt(rank) && !world.isIdle(rank))
+      flops = std::max(flops, programs[rank]->currentFlops());
+  double ranksPerCore = static_cast<double>(grid.ranks()) / std::max(1u, std::thread::hardware_concurrency());
+  return flops / options.kernels.slowestFlopsPerSecond * std::max(1.0, ranksPerCore);
 }
 
 class Job::Impl::InitializeTask final : public RankTask {
@@ -196,7 +185,7 @@ public:
     try {
       job.variables->initialize(rank);
     } catch (const std::exception &error) {
-      job.fail(rank, std::string("initial values: ") + error.what());
+      job.failures.add(rank, std::string("initial values: ") + error.what());
     }
   }
 
@@ -204,47 +193,55 @@ private:
   Impl &job;
 };
 
+/// Lives as long as the job: a thread that is lost may come back to it.
 class Job::Impl::StepTask final : public RankTask {
 public:
-  StepTask(Impl &job, StepInputs &inputs) : job(job), inputs(inputs) {}
+  explicit StepTask(Impl &job) : job(job) {}
   void run(int64_t rank) noexcept override {
     RankProgram &program = *job.programs[rank];
     CommunicationThread *communication = job.hasCommunicationThreads ? job.communication[rank].get() : nullptr;
-    StepContext context{&inputs, job.dpIndices[rank], -1, job.reported[rank], communication};
-    job.world.setBusy(rank, true);
+    StepContext context{inputs, job.dpIndices[rank], 0, -1, job.reported[rank], communication};
     try {
-      program.runStep(context, job.options.profile, [&] { job.world.noteProgress(rank); });
-      job.world.setBusy(rank, false);
+      program.runStep(context, job.options.profile, [&] {
+        job.world.noteProgress(rank);
+        if (job.world.aborted())
+          throw JobAborted();
+      });
     } catch (const JobAborted &) {
-      // Another rank carries the message.
+      // Another rank, or the watchdog, carries the message.
     } catch (const std::exception &error) {
-      job.fail(rank, program.position() + ": " + error.what());
+      job.failures.add(rank, program.placeText() + ": " + error.what());
     } catch (...) {
-      job.fail(rank, program.position() + ": unknown exception");
+      job.failures.add(rank, program.placeText() + ": unknown exception");
     }
     if (communication)
       communication->settle(); // after a failure it may still be in the arenas
+    job.world.setIdle(rank, true);
   }
+
+  StepInputs *inputs = nullptr; // of the step that runs
 
 private:
   Impl &job;
-  StepInputs &inputs;
 };
 
 void Job::Impl::initializeVariables() {
-  throwIfFailed();
+  failures.throwIfAny();
   InitializeTask task(*this);
   team->run(task);
-  throwIfFailed();
+  failures.throwIfAny();
 }
 
 const StepMetrics &Job::Impl::runStep(StepInputs &inputs) {
-  throwIfFailed();
+  failures.throwIfAny();
   for (std::vector<ReportedMetric> &rank : reported)
     std::fill(rank.begin(), rank.end(), ReportedMetric());
-  StepTask task(*this, inputs);
-  team->run(task);
-  throwIfFailed();
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    world.setIdle(rank, false); // until it is through: one that does not even begin is missed as well
+  step->inputs = &inputs;
+  Watchdog watchdog(world, options.watchdogSeconds, kernelSeconds, onStuck);
+  bool allReturned = team->run(*step, watchdog);
+  failures.throwIfAny(/*hasLostThreads=*/!allReturned);
   collectMetrics();
   return metrics;
 }
@@ -261,9 +258,9 @@ void Job::Impl::collectMetrics() {
         first = rank;
         metrics.byName[m].second = metric.value;
       } else if (std::bit_cast<uint64_t>(metric.value) != std::bit_cast<uint64_t>(reported[first][m].value)) {
-        fail(rank, "metric '" + metricNames[m] + "': it is " + std::to_string(metric.value) + " here, but " +
-                       std::to_string(reported[first][m].value) + " on " + grid.describe(first));
-        throwIfFailed();
+        failures.add(rank, "metric '" + metricNames[m] + "': it is " + std::to_string(metric.value) + " here, but " +
+                               std::to_string(reported[first][m].value) + " on " + grid.describe(first));
+        failures.throwIfAny();
       }
     }
   }
@@ -273,7 +270,13 @@ void Job::Impl::collectMetrics() {
 }
 
 Job::Job(plan::Plan plan, JobOptions options) : impl(std::make_unique<Impl>(std::move(plan), std::move(options))) {}
-Job::~Job() = default;
+
+/// A thread that is lost goes on using its arena and program, so these outlive the job.
+Job::~Job() {
+  static auto &kept = *new std::vector<std::unique_ptr<Impl>>;
+  if (impl->failures.hasLostThreads())
+    kept.push_back(std::move(impl));
+}
 
 const plan::Plan &Job::plan() const {
   return impl->plan;

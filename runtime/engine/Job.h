@@ -9,9 +9,10 @@
 // planned bytes, resolves every instruction to a function pointer and tensor
 // views, and then runs steps. A step neither allocates nor looks anything up.
 //
-// The first rank that fails ends the job: all waits end, runStep throws Error
-// with that rank, stage, segment, instruction and model line, and so does every
-// later call that needs the ranks.
+// The first rank that fails ends the job, and so does the watchdog when no rank advances:
+// all waits end, runStep throws JobFailure with that rank, stage, segment, instruction and
+// model line and the position of every rank, and so does every later call that needs the
+// ranks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_ENGINE_JOB_H
@@ -56,9 +57,9 @@ struct StepMetrics {
 
 struct JobOptions {
   int threadsPerRank = 1;
-  bool pinThreads = false;       // rank r to core r mod cores
-  int communicationThreads = 1;  // per rank, 1 or 0, for collectives that the plan starts; 0: they run where they start
-  double stuckAfterSeconds = 60; // a wait gives up when no rank has advanced for so long
+  bool pinThreads = false;      // rank r to core r mod cores
+  int communicationThreads = 1; // per rank, 1 or 0, for collectives that the plan starts; 0: they run where they start
+  double watchdogSeconds = 60;  // a step ends as stuck when no rank has passed an instruction for so long
   bool profile = false;
   KernelSet kernels; // empty: cpuKernels()
 };

@@ -18,9 +18,10 @@
 using namespace tgpt;
 using namespace tgpt::runtime;
 
-static KernelSet kernelsOf(KernelBackend backend, std::string name) {
+static KernelSet kernelsOf(KernelBackend backend, std::string name, double slowestFlopsPerSecond) {
   KernelSet set;
   set.name = std::move(name);
+  set.slowestFlopsPerSecond = slowestFlopsPerSecond;
   set.find = [backend](std::string_view opcode, const KernelCall &) -> ResolvedKernel {
     const Kernel *kernel = findKernel(backend, opcode);
     return kernel ? ResolvedKernel{kernel->function, kernel->check} : ResolvedKernel{};
@@ -31,11 +32,11 @@ static KernelSet kernelsOf(KernelBackend backend, std::string name) {
 }
 
 KernelSet tgpt::runtime::cpuKernels() {
-  return kernelsOf(KernelBackend::Cpu, "cpu");
+  return kernelsOf(KernelBackend::Cpu, "cpu", 2e9);
 }
 
 KernelSet tgpt::runtime::referenceKernels() {
-  return kernelsOf(KernelBackend::Reference, "reference");
+  return kernelsOf(KernelBackend::Reference, "reference", 2e7);
 }
 
 static std::string unknownKernel(const KernelSet &kernels, const std::string &opcode) {

@@ -30,6 +30,9 @@ struct ResolvedKernel {
 
 struct KernelSet {
   std::string name; // "cpu", "reference"
+  /// What a kernel with many operations does at least on a core of its own, for the watchdog: a kernel of hours is no
+  /// hang. About a tenth of what is usual; 0: unknown, no kernel takes longer than the watchdog waits.
+  double slowestFlopsPerSecond = 0;
   /// Finds the kernel for a call from its dtypes; a null function when there is none.
   std::function<ResolvedKernel(std::string_view opcode, const KernelCall &call)> find;
   /// All opcodes, for the suggestion in "unknown kernel".

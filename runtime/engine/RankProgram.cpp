@@ -147,14 +147,35 @@ void tgpt::runtime::runTimed(InstructionRunner runner, const BoundInstruction &i
   entry.bytes += static_cast<double>(cost.bytes_read()) + static_cast<double>(cost.bytes_written());
 }
 
-std::string RankProgram::position() const {
+std::string RankProgram::placeText() const {
   const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
   if (!instruction)
     return "the end of its step";
-  return placeOf(*instruction, microBatch.load(std::memory_order_relaxed));
+  return placeText(*instruction, currentEntry.load(std::memory_order_relaxed));
 }
 
-std::string RankProgram::placeOf(const BoundInstruction &instruction, int64_t micro) const {
+std::string RankProgram::placeText(const BoundInstruction &instruction, int64_t entry) const {
   std::string text = instructionPlace(plan, stage, instruction.segment, instruction.index);
+  int64_t micro = stage.schedule(static_cast<int>(entry)).micro_batch();
   return micro < 0 ? text : text + ", micro-batch " + std::to_string(micro);
+}
+
+RankPosition RankProgram::position() const {
+  const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
+  if (instruction)
+    return position(*instruction, currentEntry.load(std::memory_order_relaxed));
+  RankPosition ended = positionAt(plan, stage.stage(), stage.schedule_size(), 0, 0);
+  ended.rank = rank;
+  return ended;
+}
+
+RankPosition RankProgram::position(const BoundInstruction &instruction, int64_t entry) const {
+  RankPosition at = positionAt(plan, stage.stage(), entry, instruction.segment, instruction.index);
+  at.rank = rank;
+  return at;
+}
+
+double RankProgram::currentFlops() const {
+  const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
+  return instruction && instruction->function ? static_cast<double>(instruction->source->cost().flops()) : 0;
 }

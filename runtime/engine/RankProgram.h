@@ -14,6 +14,7 @@
 #define TGPT_RUNTIME_ENGINE_RANKPROGRAM_H
 
 #include "runtime/engine/Job.h"
+#include "runtime/engine/JobFailure.h"
 #include "runtime/engine/Transport.h"
 #include "runtime/kernels/api/Kernel.h"
 #include "runtime/plan/RankGrid.h"
@@ -39,6 +40,7 @@ struct ReportedMetric {
 struct StepContext {
   StepInputs *inputs = nullptr;
   int64_t dpIndex = 0;
+  int64_t entry = 0; // of the schedule
   int64_t microBatch = -1;
   std::span<ReportedMetric> metrics;           // by index into the job's metric names
   class StartedCollectives *started = nullptr; // null: what is started runs at once
@@ -101,11 +103,12 @@ class RankProgram {
 public:
   RankProgram(const BindingContext &context, int64_t rank, std::byte *arena, const RankEndpoints &endpoints);
 
-  /// Runs the rank's whole schedule once. `advanced` is called after each instruction.
+  /// Runs the rank's whole schedule once. `advanced` is called after each instruction and may throw.
   template <typename Advanced> void runStep(StepContext &context, bool profiling, const Advanced &advanced) {
-    for (const BoundEntry &entry : schedule) {
+    for (context.entry = 0; context.entry < static_cast<int64_t>(schedule.size()); ++context.entry) {
+      const BoundEntry &entry = schedule[context.entry];
       context.microBatch = entry.microBatch;
-      microBatch.store(entry.microBatch, std::memory_order_relaxed);
+      currentEntry.store(context.entry, std::memory_order_relaxed);
       for (const BoundInstruction &instruction : entry.segment->instructions) {
         current.store(&instruction, std::memory_order_relaxed);
         if (profiling && !(context.started && instruction.exchange))
@@ -122,9 +125,13 @@ public:
   }
 
   /// Where the rank is, from any thread: an instruction's place, or "the end of its step".
-  std::string position() const;
-  /// The place of one of this program's instructions.
-  std::string placeOf(const BoundInstruction &instruction, int64_t microBatch) const;
+  std::string placeText() const;
+  /// The place of one of this program's instructions, in an entry of the schedule.
+  std::string placeText(const BoundInstruction &instruction, int64_t entry) const;
+  RankPosition position() const;
+  RankPosition position(const BoundInstruction &instruction, int64_t entry) const;
+  /// Operations of the kernel that the rank is at, by the plan; 0 where it is at none.
+  double currentFlops() const;
   /// Collectives that a segment starts, at most.
   int mostStarted() const { return startedBySegment; }
   /// End of the last arena byte that an executed instruction was bound to.
@@ -152,7 +159,7 @@ private:
   std::vector<std::unique_ptr<TensorView[]>> views;
   std::map<std::pair<int, int>, Attributes> attributes; // (segment, instruction)
   std::atomic<const BoundInstruction *> current{nullptr};
-  std::atomic<int64_t> microBatch{-1};
+  std::atomic<int64_t> currentEntry{0};
   int64_t touched = 0;
   int startedBySegment = 0;
   std::map<uint32_t, int> flights; // by event, of the segment that is being bound

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Threads sleep between tasks; kernels on a rank's thread use its share of OpenMP
-// threads.
+// threads. Debuggers and top show the threads as "rank 3".
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/RankTeam.h"
@@ -62,6 +62,7 @@ void RankTeam::stop() {
 }
 
 void RankTeam::serve(int64_t rank, int threadsPerRank, bool pin) {
+  ::pthread_setname_np(::pthread_self(), ("rank " + std::to_string(rank)).c_str());
   if (pin)
     pinToCores(rank, threadsPerRank);
   omp_set_num_threads(threadsPerRank);
@@ -80,11 +81,26 @@ void RankTeam::serve(int64_t rank, int threadsPerRank, bool pin) {
   }
 }
 
-void RankTeam::run(RankTask &given) {
+void RankTeam::begin(RankTask &given) {
   task = &given;
   running.store(static_cast<int64_t>(threads.size()));
   taskNumber.fetch_add(1);
   start.signal();
+}
+
+bool RankTeam::run(RankTask &given, TaskMonitor &monitor) {
+  begin(given);
+  while (true) {
+    uint32_t seen = finish.load();
+    if (running.load() == 0)
+      return true;
+    if (!finish.waitFor(seen, monitor.pollSeconds()) && !monitor.goOn())
+      return false;
+  }
+}
+
+void RankTeam::run(RankTask &given) {
+  begin(given);
   while (true) {
     uint32_t seen = finish.load();
     if (running.load() == 0)

@@ -24,6 +24,15 @@ public:
   virtual void run(int64_t rank) noexcept = 0;
 };
 
+/// Asked now and then while a task runs, on the thread that waits for it.
+class TaskMonitor {
+public:
+  virtual ~TaskMonitor() = default;
+  virtual double pollSeconds() const = 0;
+  /// Whether to wait on for ranks that are not done.
+  virtual bool goOn() = 0;
+};
+
 class RankTeam {
 public:
   RankTeam(int64_t ranks, int threadsPerRank, bool pinThreads);
@@ -31,9 +40,13 @@ public:
 
   /// Runs a task on all ranks and returns when all are done. Allocates nothing.
   void run(RankTask &task);
+  /// False when the monitor gave up: then some threads are still in the task, and both it and this team must live
+  /// as long as the process.
+  bool run(RankTask &task, TaskMonitor &monitor);
 
 private:
   void serve(int64_t rank, int threadsPerRank, bool pin);
+  void begin(RankTask &task);
   void stop();
 
   std::vector<std::thread> threads;

@@ -50,7 +50,40 @@ void MetricsFile::write(const StepReport &report) {
     line["loss_scale"] = report.lossScale;
     line["skipped_steps"] = report.skippedSteps;
   }
-  file << line.dump() << std::endl;
+  writeLine(line.dump());
+}
+
+static nlohmann::ordered_json lineOf(const RanksAtPosition &group, int64_t step) {
+  const RankPosition &at = group.position;
+  nlohmann::ordered_json line = {
+      {"failed_step", step},          {"ranks", group.ranks}, {"communication", at.isCommunication},
+      {"state", stateText(at.state)}, {"stage", at.stage},    {"entry", at.entry},
+      {"entries", at.entries},        {"segment", at.segment}};
+  if (at.microBatch >= 0)
+    line["micro_batch"] = at.microBatch;
+  if (at.instruction >= 0) {
+    line["instruction"] = at.instruction;
+    line["opcode"] = at.opcode;
+    line["location"] = at.location;
+  }
+  if (at.state == RankPosition::State::Waiting) {
+    line["waits_on"] = at.waitsOn;
+    line["missing"] = at.missing;
+  }
+  return line;
+}
+
+void MetricsFile::write(const JobFailure &failure, int64_t step) {
+  bool isStuck = failure.kind() == JobFailure::Kind::Stuck;
+  nlohmann::ordered_json line = {
+      {"failed_step", step}, {"failure", isStuck ? "stuck" : "rank failed"}, {"error", failure.what()}};
+  writeLine(line.dump());
+  for (const RanksAtPosition &group : groupedByPlace(failure.positions()))
+    writeLine(lineOf(group, step).dump());
+}
+
+void MetricsFile::writeLine(const std::string &line) {
+  file << line << std::endl;
   if (!file)
     throw Error("cannot write metrics to '" + path.string() + "'");
 }

@@ -8,6 +8,7 @@
 #ifndef TGPT_RUNTIME_TRAINING_METRICSFILE_H
 #define TGPT_RUNTIME_TRAINING_METRICSFILE_H
 
+#include "runtime/engine/JobFailure.h"
 #include "runtime/training/StepReport.h"
 
 #include <filesystem>
@@ -25,8 +26,13 @@ public:
   MetricsFile(std::filesystem::path path, int64_t firstStep);
 
   void write(const StepReport &report);
+  /// What ended the run in a step: a line with "failed_step", "failure" ("rank failed" or "stuck") and "error", and a
+  /// line for each place where ranks were, as in the table of the error. A run that resumes drops them.
+  void write(const JobFailure &failure, int64_t step);
 
 private:
+  void writeLine(const std::string &line);
+
   std::filesystem::path path;
   std::ofstream file;
 };

@@ -37,8 +37,8 @@ void TrainingOptions::validate() const {
     throw Error("--communication-threads is " + std::to_string(communicationThreads) + ", expected 0 or 1");
   requireAtLeast(1, logEvery, "--log-every");
   requireAtLeast(0, saveEvery, "--save-every");
-  if (!(stuckAfterSeconds > 0))
-    throw Error("--stuck-after is " + std::to_string(stuckAfterSeconds) + ", expected seconds above 0");
+  if (!(watchdogSeconds > 0))
+    throw Error("--watchdog-seconds is " + std::to_string(watchdogSeconds) + ", expected seconds above 0");
   if (data.empty() && !syntheticSeed && steps > 0)
     throw Error("no data given: add --data=corpus.bin (packed with tgpt-data) or --synthetic=SEED");
   if (!data.empty() && syntheticSeed)

@@ -36,7 +36,7 @@ struct TrainingOptions {
   bool pinThreads = false;
   int communicationThreads = 1; // per rank
   KernelChoice kernels = KernelChoice::Cpu;
-  double stuckAfterSeconds = 60;
+  double watchdogSeconds = 60;
 
   std::filesystem::path resume;
   std::filesystem::path initFrom;

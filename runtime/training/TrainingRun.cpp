@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/WriteVariables.h"
 #include "runtime/data/SyntheticTokens.h"
+#include "runtime/engine/JobFailure.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/RankGrid.h"
@@ -103,6 +104,8 @@ void Run::execute() {
 }
 
 void Run::findStart() {
+  if (!options.save.empty())
+    removeLeftovers(options.save);
   if (!options.resume.empty()) {
     checkpoint = findCheckpoint(options.resume);
     state = readCheckpointState(checkpoint);
@@ -136,7 +139,7 @@ void Run::makeJob() {
   jobOptions.threadsPerRank = options.threadsPerRank;
   jobOptions.pinThreads = options.pinThreads;
   jobOptions.communicationThreads = options.communicationThreads;
-  jobOptions.stuckAfterSeconds = options.stuckAfterSeconds;
+  jobOptions.watchdogSeconds = options.watchdogSeconds;
   jobOptions.profile = options.profile;
   jobOptions.kernels = kernels;
   job = std::make_unique<Job>(std::move(loaded), std::move(jobOptions));
@@ -211,7 +214,13 @@ void Run::train() {
       metrics->write(report);
     progress.show(report);
   };
-  loop.run();
+  try {
+    loop.run();
+  } catch (const JobFailure &failure) {
+    if (metrics)
+      metrics->write(failure, loop.getState().step + 1);
+    throw;
+  }
   state = loop.getState();
   if (state.step < options.steps)
     progress.note("interrupted after step " + std::to_string(state.step) + " of " + std::to_string(options.steps) +

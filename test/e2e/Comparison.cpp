@@ -37,7 +37,7 @@ static Snapshot snapshotOf(const Job &job, const StepMetrics &metrics) {
 
 std::vector<Snapshot> tgpt::runtime::train(const plan::Plan &plan, const TrainingSettings &settings) {
   JobOptions options;
-  options.stuckAfterSeconds = settings.stuckAfterSeconds;
+  options.watchdogSeconds = settings.watchdogSeconds;
   Job job(plan, options);
   job.initializeVariables();
   TokenPattern inputs(plan, settings.learningRate, settings.ignored);

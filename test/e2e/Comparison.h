@@ -45,7 +45,7 @@ struct TrainingSettings {
   int steps = 2;
   double learningRate = 1e-2;
   IgnoredLabels ignored = IgnoredLabels::Uneven;
-  double stuckAfterSeconds = 60;
+  double watchdogSeconds = 60;
 };
 
 /// Trains the plan from its first weights; a snapshot a step. Throws Error where

@@ -66,7 +66,7 @@ std::string MutationTable::text() const {
 
 static TrainingSettings settings() {
   TrainingSettings settings;
-  settings.stuckAfterSeconds = 2; // a mutant may wait for ever
+  settings.watchdogSeconds = 2; // a mutant may wait for ever
   return settings;
 }
 

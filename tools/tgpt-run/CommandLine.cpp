@@ -101,7 +101,8 @@ static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
   app.add_flag("--pin-threads", options.pinThreads, "keep each rank on one core");
   addChoice(app, "--kernels", options.kernels, {{"cpu", KernelChoice::Cpu}, {"reference", KernelChoice::Reference}},
             "cpu (default), or reference: slow and plain, to compare with");
-  app.add_option("--stuck-after", options.stuckAfterSeconds, "seconds without progress after which a run is given up")
+  app.add_option("--watchdog-seconds", options.watchdogSeconds,
+                 "end the run when no rank has passed an instruction for so many seconds")
       ->capture_default_str();
   app.add_flag("--allow-nonfinite", options.allowNonfinite, "go on when the loss or gradient norm is inf or nan");
 }

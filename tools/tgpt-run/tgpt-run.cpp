@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan/Error.h"
+#include "runtime/engine/JobFailure.h"
 #include "runtime/training/TrainingRun.h"
 #include "tools/tgpt-run/CommandLine.h"
 
@@ -16,11 +16,11 @@
 
 using namespace tgpt::runtime;
 
-static volatile std::sig_atomic_t interrupted = 0;
+static volatile std::sig_atomic_t interrupted = 0; // the signal
 
 /// The first interrupt ends the run after its step (and saves), a second one at once.
 static void onInterrupt(int signal) {
-  interrupted = 1;
+  interrupted = signal;
   std::signal(signal, SIG_DFL);
 }
 
@@ -45,11 +45,26 @@ static int run(int argc, char **argv) {
                         .stopRequested = [] { return interrupted != 0; }});
   if (!std::cout.flush())
     throw Error("cannot write to stdout");
-  return interrupted ? 130 : 0;
+  return interrupted ? 128 + interrupted : 0; // as shells say it
 }
 
-int main(int argc, char **argv) try { return run(argc, argv); } catch (const std::exception &error) {
+static void print(const Error &error) {
   std::cout << std::flush;
   std::cerr << "tgpt-run: error: " << error.what() << "\n";
+  if (!error.details().empty())
+    std::cerr << error.details() << "\n";
+  std::cerr << std::flush;
+}
+
+int main(int argc, char **argv) try { return run(argc, argv); } catch (const JobFailure &failure) {
+  print(failure);
+  if (failure.hasLostThreads())
+    std::_Exit(1); // one of them may still use what destructors would take away
+  return 1;
+} catch (const Error &error) {
+  print(error);
+  return 1;
+} catch (const std::exception &error) {
+  print(Error(error.what()));
   return 1;
 }

@@ -136,7 +136,7 @@ struct Case {
 template <typename Call>
 std::vector<Tensor> run(const std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape, const Call &call) {
   int64_t size = static_cast<int64_t>(inputs.size());
-  InProcessWorld world({size, size, 20, {}});
+  InProcessWorld world({size, size});
   std::vector<int64_t> ranks;
   std::vector<Tensor> outputs;
   for (int64_t m = 0; m < size; ++m) {
@@ -243,7 +243,7 @@ TEST(Collectives, GatherAndScatterInPlaceAlongTheFirstDimension) {
   for (Tensor &buffer : buffers)
     buffer.randomize(random);
   std::vector<Tensor> before = buffers;
-  InProcessWorld world({3, 3, 20, {}});
+  InProcessWorld world({3, 3});
   InProcessGroup group(world, "group 0", {0, 1, 2});
   test::onRanks(3, [&](int64_t m) {
     TensorView part = buffers[m].view;
@@ -293,7 +293,7 @@ TEST(Collectives, TimingDoesNotChangeTheBits) {
 TEST(Collectives, ManyMembersManyTimes) {
   // 64 threads on few cores: meetings block instead of spinning.
   constexpr int64_t ranks = 64;
-  InProcessWorld world({ranks, ranks, 20, {}});
+  InProcessWorld world({ranks, ranks});
   std::vector<int64_t> all(ranks);
   for (int64_t rank = 0; rank < ranks; ++rank)
     all[rank] = rank;

@@ -16,7 +16,6 @@
 
 #include <chrono>
 #include <functional>
-#include <thread>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -39,16 +38,6 @@ public:
   void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
     if (dpIndex == 1 && microBatch == 2)
       throw Error("token id 70000 is beyond the vocabulary of 50257");
-    TinyInputs::fill(input, dpIndex, microBatch, destination);
-  }
-};
-
-/// Keeps one dp index waiting for longer than the job's patience.
-class SlowInputs final : public TinyInputs {
-public:
-  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
-    if (dpIndex == 0 && microBatch == 1)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     TinyInputs::fill(input, dpIndex, microBatch, destination);
   }
 };
@@ -117,20 +106,6 @@ TEST(JobFailure, FailingKernelEndsTheJobWithItsModelLine) {
       "the sky is falling");
 }
 
-TEST(JobFailure, StuckJobNamesWaiterAndCulprit) {
-  JobOptions options = referenceOptions();
-  options.stuckAfterSeconds = 0.5;
-  Job job(tinyPipeline(2, 1, 2), options);
-  job.initializeVariables();
-  SlowInputs inputs;
-  std::string error = errorOf([&] { job.runStep(inputs); });
-  EXPECT_NE(error.find("no rank has advanced for 0.5 s: rank "), std::string::npos) << error;
-  EXPECT_NE(error.find("; not waiting: rank 0 (dp 0, pp 0, tp 0) at stage 0, segment 'forward', instruction 0 (input "
-                       "values), micro-batch 1"),
-            std::string::npos)
-      << error;
-}
-
 TEST(JobFailure, RanksThatReportDifferentMetricsDisagree) {
   plan::Plan plan = tinyPipeline();
   // The loss is reported before it is summed over dp.
@@ -159,6 +134,6 @@ TEST(JobFailure, BadOptions) {
   options.threadsPerRank = 0;
   EXPECT_EQ(errorOf([&] { Job job(tinyPipeline(), options); }), "threads per rank is 0, it must be at least 1");
   options.threadsPerRank = 1;
-  options.stuckAfterSeconds = 0;
+  options.watchdogSeconds = 0;
   EXPECT_NE(errorOf([&] { Job job(tinyPipeline(), options); }).find("it must be positive"), std::string::npos);
 }

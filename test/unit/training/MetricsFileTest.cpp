@@ -52,6 +52,43 @@ TEST(MetricsFile, ALineAStepReadsBackExactly) {
   EXPECT_FALSE(lines[0].contains("loss_scale"));
 }
 
+TEST(MetricsFile, SaysWhereEveryRankWasWhenTheRunFailed) {
+  TemporaryDirectory directory;
+  std::vector<RankPosition> positions(3);
+  for (int64_t rank : {0, 1, 2}) {
+    positions[rank] = {.rank = rank,
+                       .state = RankPosition::State::Waiting,
+                       .entry = 2,
+                       .entries = 8,
+                       .segment = "forward",
+                       .microBatch = 1,
+                       .instruction = 3,
+                       .opcode = "all_gather",
+                       .location = "model.mlir:7:3 linear",
+                       .waitsOn = "group 0 (tp)",
+                       .missing = {2}};
+  }
+  positions[2].state = RankPosition::State::Working;
+  positions[2].waitsOn.clear(), positions[2].missing.clear();
+  {
+    MetricsFile metrics(directory / "m.jsonl", 1);
+    metrics.write({.step = 1});
+    metrics.write(JobFailure(JobFailure::Kind::Stuck, "no rank has advanced", positions, true), 2);
+  }
+  auto lines = linesOf(directory.read("m.jsonl"));
+  ASSERT_EQ(lines.size(), 4u);
+  const char *failure = R"({"failed_step": 2, "failure": "stuck", "error": "no rank has advanced"})";
+  const char *waiting = R"json({"failed_step": 2, "ranks": [0, 1], "communication": false, "state": "waiting",
+    "stage": 0, "entry": 2, "entries": 8, "segment": "forward", "micro_batch": 1, "instruction": 3,
+    "opcode": "all_gather", "location": "model.mlir:7:3 linear", "waits_on": "group 0 (tp)", "missing": [2]})json";
+  EXPECT_EQ(lines[1], nlohmann::json::parse(failure));
+  EXPECT_EQ(lines[2], nlohmann::json::parse(waiting));
+  EXPECT_EQ(lines[3]["state"], "working");
+  EXPECT_FALSE(lines[3].contains("waits_on"));
+  MetricsFile resumed(directory / "m.jsonl", 2);
+  EXPECT_EQ(linesOf(directory.read("m.jsonl")).size(), 1u) << "a run that resumes drops them";
+}
+
 TEST(MetricsFile, HasTheLossScaleWhereThereIsOne) {
   TemporaryDirectory directory;
   MetricsFile metrics(directory / "m.jsonl", 1);

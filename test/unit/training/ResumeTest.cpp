@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <unistd.h>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -194,6 +195,42 @@ TEST(Checkpoint, IsReplacedWhole) {
   saveCheckpoint(trainer.job, trainer.state, directory.getPath());
   EXPECT_FALSE(std::filesystem::exists(directory / "step-000001/stray"));
   EXPECT_EQ(directory.entries(), 2u);
+}
+
+/// A process number that no process has: the largest one is above all that Linux gives.
+static const std::string gone = std::to_string(INT32_MAX);
+
+TEST(Checkpoint, WhatAKilledRunLeftIsRemoved) {
+  TemporaryDirectory directory;
+  Trainer trainer(TinyModel{});
+  trainer.train(1, directory.getPath());
+  std::string running = std::to_string(::getpid());
+  std::filesystem::create_directory(directory / (".step-000002.tmp-" + gone));
+  directory.write(".step-000002.tmp-" + gone + "/weights.safetensors.tmp-" + gone, "x");
+  directory.write("latest.tmp-" + gone, "step-0");
+  directory.write("latest.tmp-" + running, "another run's");
+  directory.write("notes.tmp-" + gone, "not ours");
+  removeLeftovers(directory.getPath());
+  EXPECT_EQ(directory.read("latest.tmp-" + running), "another run's");
+  EXPECT_EQ(directory.entries(), 4u); // step-000001, latest and these two
+  EXPECT_EQ(directory.read("notes.tmp-" + gone), "not ours");
+  removeLeftovers(directory / "none");
+}
+
+// Where two directories cannot be exchanged, a run may be killed when the old one has gone and the new one has not
+// come.
+TEST(Checkpoint, OneThatWasAboutToBeReplacedComesBack) {
+  TemporaryDirectory directory;
+  Trainer trainer(TinyModel{}), again(TinyModel{});
+  trainer.train(2, directory.getPath(), 1);
+  std::filesystem::rename(directory / "step-000002", directory / (".step-000002.old-" + gone));
+  std::filesystem::copy(directory / "step-000001", directory / (".step-000001.old-" + gone));
+  removeLeftovers(directory.getPath());
+  again.resume(directory.getPath());
+  EXPECT_EQ(again.state.step, 2);
+  for (const char *name : {"table", "head.m"})
+    EXPECT_EQ(again.job.readVariable(name).bytes, trainer.job.readVariable(name).bytes) << name;
+  EXPECT_EQ(directory.entries(), 3u);
 }
 
 TEST(TrainingLoop, StopsAtALossThatIsNoNumber) {

@@ -39,7 +39,7 @@ TEST(TrainingOptions, RefusesNumbersOutOfRange) {
   EXPECT_REFUSED(options.steps = -1, "--steps is -1, expected 0 or more");
   EXPECT_REFUSED(options.threadsPerRank = 0, "--threads is 0, expected 1 or more");
   EXPECT_REFUSED(options.logEvery = 0, "--log-every is 0");
-  EXPECT_REFUSED(options.stuckAfterSeconds = 0, "--stuck-after");
+  EXPECT_REFUSED(options.watchdogSeconds = 0, "--watchdog-seconds");
 }
 
 TEST(TrainingOptions, RefusesContradictions) {

@@ -1,0 +1,43 @@
+//===- Watchdog.cpp - ends a step that does not advance ---------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/engine/Watchdog.h"
+
+#include <algorithm>
+
+using namespace tgpt::runtime;
+
+/// What ranks are given to end once they were told to; a wait ends at once, an instruction soon.
+static constexpr double graceSeconds = 1;
+
+Watchdog::Watchdog(InProcessWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
+                   const std::function<void()> &onStuck)
+    : world(world), seconds(seconds), mostKernelSeconds(mostKernelSeconds), onStuck(onStuck),
+      progress(world.totalProgress()) {}
+
+double Watchdog::pollSeconds() const {
+  return std::clamp(seconds / 20, 0.001, 0.5);
+}
+
+bool Watchdog::goOn() {
+  Clock::time_point now = Clock::now();
+  if (uint64_t total = world.totalProgress(); total != progress) {
+    progress = total;
+    lastAdvance = now;
+    return true;
+  }
+  double silent = std::chrono::duration<double>(now - lastAdvance).count();
+  // Of a job that failed, the ranks may be in kernels that take as long as ever.
+  double patience = isStuck ? std::min(seconds, graceSeconds) : seconds;
+  if (silent < patience || (!isStuck && silent < seconds + mostKernelSeconds()))
+    return true;
+  if (world.aborted())
+    return false;
+  isStuck = true;
+  lastAdvance = now;
+  onStuck();
+  return true;
+}
