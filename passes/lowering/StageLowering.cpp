@@ -53,6 +53,13 @@ int64_t GroupTable::memberCount(ArrayAttr axes, std::optional<ArrayRef<int64_t>>
   return count;
 }
 
+int64_t GroupTable::numberOfShared(StringRef group, int64_t nth) {
+  SmallVector<int64_t> &numbers = shared[group];
+  while (static_cast<int64_t>(numbers.size()) <= nth)
+    numbers.push_back(firstShared + sharedCount++);
+  return numbers[nth];
+}
+
 dist::LayoutAttr StageLowering::layoutOnStage(Value value) {
   dist::LayoutAttr layout = dist::layoutOf(value);
   if (!layout)
@@ -83,9 +90,12 @@ void StageLowering::describe(Operation *instruction, ValueRange operands, ValueR
       layouts.push_back(layout);
       numbers.push_back(numberOf(value));
     }
-  for (auto [i, result] : llvm::enumerate(results))
-    if ((intoVariables >> i & 1) || flow.factsOf(rootOf(result)).lastUse < 0)
-      numbers[operands.size() + i] = 0;
+  for (auto [i, result] : llvm::enumerate(results)) {
+    int64_t &number = numbers[operands.size() + i];
+    bool isTaken = flow.factsOf(rootOf(result)).lastUse >= 0 || number >= GroupTable::firstShared;
+    if ((intoVariables >> i & 1) || !isTaken)
+      number = 0;
+  }
   setOperandFacts(instruction, layouts, numbers);
 }
 
@@ -411,6 +421,8 @@ LogicalResult StageLowering::lowerCollective(Operation *op) {
   }
   auto collective = planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group,
                                                  dim, concat, event, stream, costOf(op), op->hasAttr("tree"));
+  if (llvm::is_contained(axes.getAsValueRange<StringAttr>(), "pp"))
+    valueNumbers[rootOf(op->getResult(0))] = groups.numberOfShared(group, meetings[group]++);
   describe(collective, op->getOperands(), op->getResults());
   if (isStarted)
     flights[op->getResult(0)] = collective;

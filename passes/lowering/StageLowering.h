@@ -30,14 +30,21 @@ struct LoweringCounts {
 /// The groups of the program, made as collectives ask for them.
 class GroupTable {
 public:
+  /// The numbers of values that stages make together begin here: a stage has fewer of its own.
+  static constexpr int64_t firstShared = 1 << 20;
+
   GroupTable(planir::ProgramOp program) : program(program) {}
   /// The group over `axes`, among `stages` only where given.
   planir::GroupOp groupOf(mlir::Location location, mlir::ArrayAttr axes, std::optional<llvm::ArrayRef<int64_t>> stages);
   int64_t memberCount(mlir::ArrayAttr axes, std::optional<llvm::ArrayRef<int64_t>> stages);
+  /// The number of what the stages of a group make together in its n-th collective: the same at each of them.
+  int64_t numberOfShared(llvm::StringRef group, int64_t nth);
 
 private:
   planir::ProgramOp program;
   llvm::StringMap<planir::GroupOp> groups;
+  llvm::StringMap<llvm::SmallVector<int64_t>> shared; // by group, then n
+  int64_t sharedCount = 0;
 };
 
 class StageLowering {
@@ -107,6 +114,7 @@ private:
   const StageFlow &flow;
   planir::StageOp stage;
   GroupTable &groups;
+  llvm::StringMap<int64_t> meetings; // of this stage with others, so far, by group
   LoweringCounts &counts;
   StageBuffers buffers;
   mlir::OpBuilder builder; ///< at the end of the segment at hand

@@ -247,8 +247,18 @@ private:
     if (value != 0 && !madeInPass.insert({value, instruction.outputs(output)}).second)
       problems.add(instructionPlace(plan, stage, place.first, place.second) + " makes value " + std::to_string(value) +
                    " a second time");
-    if (value != 0 && stage.regions(buffer.region()).kind() >= plan::Region::ACTIVATIONS)
+    if (value != 0 && stage.regions(buffer.region()).kind() >= plan::Region::ACTIVATIONS && !spansStages(instruction))
       made.try_emplace(value, place);
+  }
+
+  /// What stages make together need not be read at each of them.
+  bool spansStages(const plan::Instruction &instruction) const {
+    bool isCollective =
+        instruction.kind() >= plan::Instruction::ALL_REDUCE && instruction.kind() <= plan::Instruction::ALL_TO_ALL;
+    if (!isCollective)
+      return false;
+    const auto &axes = plan.groups(static_cast<int>(instruction.group())).axes();
+    return std::find(axes.begin(), axes.end(), "pp") != axes.end();
   }
 
   /// Nothing was made in vain: so an instruction that took it is missing.

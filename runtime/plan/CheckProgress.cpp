@@ -107,6 +107,7 @@ bool ProgressCheck::agree(int node, int peer) {
               from.dtype() == other.dtype() &&
               std::equal(from.shape().begin(), from.shape().end(), other.shape().begin(), other.shape().end()) &&
               std::equal(x.layouts().begin(), x.layouts().end(), y.layouts().begin(), y.layouts().end()) &&
+              x.values_size() == y.values_size() && (x.values_size() < 2 || x.values(1) == y.values(1)) &&
               graph.microBatch(node) == graph.microBatch(peer);
   std::string what = tensorText(from), others = tensorText(other);
   std::string variable = variableIn(here, x.inputs(0)), theirs = variableIn(there, y.inputs(0));
@@ -145,10 +146,13 @@ std::string ProgressCheck::waitText(int node, int awaited) const {
   const plan::Instruction &made = graph.instruction(node);
   std::string channel = std::to_string(made.channel());
   if (made.kind() == plan::Instruction::RECV)
-    return "waits for a message on channel " + channel + ", sent by " + graph.placeOf(awaited);
+    return "waits for a message on channel " + channel + ", sent by " + graph.placeOf(graph.peerOf(node));
+  if (made.kind() == plan::Instruction::SEND && plan.channels(static_cast<int>(made.channel())).depth() == 0)
+    return "waits on channel " + channel + ", a rendezvous, for " + graph.placeOf(awaited);
   if (made.kind() == plan::Instruction::SEND)
     return "waits for room in channel " + channel + " of depth " +
-           std::to_string(plan.channels(made.channel()).depth()) + ", made by " + graph.placeOf(awaited);
+           std::to_string(plan.channels(static_cast<int>(made.channel())).depth()) + ", made by " +
+           graph.placeOf(awaited);
   return "waits in group " + std::to_string(made.group()) + " for stage " + std::to_string(graph.at(awaited).stage) +
          ", which comes to it behind " + graph.placeOf(awaited);
 }

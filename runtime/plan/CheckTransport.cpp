@@ -77,8 +77,6 @@ static void checkChannel(const plan::Plan &plan, int index, const RankGrid &grid
       return problems.add(where + " joins stage " + std::to_string(channel.from_stage()) + " to stage " +
                           std::to_string(channel.to_stage()) + ", but there are " + std::to_string(grid.stages()) +
                           " stages");
-  if (channel.depth() < 1)
-    return problems.add(where + " has depth 0, it must hold at least one message");
   checkReceiveBuffers(plan, index, problems);
 }
 

@@ -77,19 +77,28 @@ int64_t StepGraph::microBatch(int node) const {
   return plan.stages(nodes[node].stage).schedule(nodes[node].entry).micro_batch();
 }
 
+int StepGraph::peerOf(int node) const {
+  const plan::Instruction &made = instruction(node);
+  return (made.kind() == plan::Instruction::SEND ? receives : sends)[made.channel()][positions[node]];
+}
+
 std::vector<int> StepGraph::waitsFor(int node) const {
   const plan::Instruction &made = instruction(node);
   int position = positions[node];
+  auto arrival = [&](int at) { return at > begin(nodes[at].stage) ? std::vector<int>{at - 1} : std::vector<int>(); };
+  bool isMessage = made.kind() == plan::Instruction::SEND || made.kind() == plan::Instruction::RECV;
+  int64_t depth = isMessage ? plan.channels(static_cast<int>(made.channel())).depth() : 0;
   if (made.kind() == plan::Instruction::RECV)
-    return {sends[made.channel()][position]};
+    return depth > 0 ? std::vector<int>{peerOf(node)} : arrival(peerOf(node));
   if (made.kind() == plan::Instruction::SEND) {
-    int64_t freed = position - static_cast<int64_t>(plan.channels(made.channel()).depth());
+    int64_t freed = position - depth;
     return freed < 0 ? std::vector<int>() : std::vector<int>{receives[made.channel()][freed]};
   }
   std::vector<int> arrivals;
   for (int stage : members[made.group()])
-    if (int theirs = collectives[made.group()][stage][position]; stage != nodes[node].stage && theirs > begin(stage))
-      arrivals.push_back(theirs - 1);
+    if (stage != nodes[node].stage)
+      for (int before : arrival(collectives[made.group()][stage][position]))
+        arrivals.push_back(before);
   return arrivals;
 }
 

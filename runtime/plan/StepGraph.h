@@ -10,8 +10,9 @@
 // collectives that span stages. A node has happened when its instruction is done, which
 // takes the node before it in its stage, and
 //
-//   RECV n of a channel   SEND n
-//   SEND n of a channel   RECV n - depth: until then all message buffers are taken
+//   RECV n of a channel   SEND n; its arrival, where the depth is 0: the node before it
+//   SEND n of a channel   RECV n - depth: until then all message buffers are taken. With
+//                         depth 0, a rendezvous, that is its own RECV
 //   collective            every other member's arrival: the node before its own part
 //
 // These are the very waits of runtime/comm (InProcessChannel, InProcessGroup).
@@ -67,6 +68,8 @@ public:
   /// The stages that meet in a group that spans stages; none for another group.
   const std::vector<int> &membersOf(int group) const { return members[group]; }
 
+  /// The other end of a SEND or RECV.
+  int peerOf(int node) const;
   /// What a node waits for, apart from the node before it in its stage: nodes that must
   /// have happened. Needs sequences that match (CheckProgress). Node -1 never stands here.
   std::vector<int> waitsFor(int node) const;

@@ -139,6 +139,27 @@ TEST(CheckProgress, ACycleOfFullChannels) {
       "1 of depth 1, made by stage 0, entry 4 of 8 (segment 'backward', micro-batch 0), instruction 0 (recv)");
 }
 
+// Sends that wait for their receive: under 1F1B the first stage sends the next activation while the last one sends a
+// gradient back, so one direction needs a buffer. A GPipe-like order, all forwards first, needs none.
+TEST(CheckProgress, RendezvousSends) {
+  std::vector<std::string> problems = progressProblems(pipelineOf(2, 3, 0));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0],
+            "deadlock: stage 0 waits for stage 1, which waits for stage 0\n"
+            "  stage 0, entry 1 of 6 (segment 'forward', micro-batch 1), instruction 1 (send) waits on channel 0, a "
+            "rendezvous, for stage 1, entry 2 of 6 (segment 'forward', micro-batch 1), instruction 0 (recv)\n"
+            "  stage 1, entry 1 of 6 (segment 'backward', micro-batch 0), instruction 1 (send) waits on channel 1, a "
+            "rendezvous, for stage 0, entry 2 of 6 (segment 'backward', micro-batch 0), instruction 0 (recv)");
+  plan::Plan oneDirection = pipelineOf(2, 3, 0);
+  oneDirection.mutable_channels(1)->set_depth(1);
+  EXPECT_EQ(progressProblems(oneDirection), std::vector<std::string>());
+  plan::Plan forwardsFirst = pipelineOf(4, 5, 0);
+  for (plan::StageProgram &stage : *forwardsFirst.mutable_stages())
+    std::stable_sort(stage.mutable_schedule()->begin(), stage.mutable_schedule()->end(),
+                     [](const auto &a, const auto &b) { return a.segment() < b.segment(); });
+  EXPECT_EQ(progressProblems(forwardsFirst), std::vector<std::string>());
+}
+
 // Three stages, each in a collective with the next before it comes to the one with the last.
 TEST(CheckProgress, ACycleOfCollectives) {
   PlanBuilder b(1, 3, 1, 1);
