@@ -17,3 +17,12 @@ llvm_config.with_environment("PATH", config.tgpt_tools_dir, append_path=True)
 config.substitutions.append(("%recipes", os.path.join(config.tgpt_src_root, "recipes")))
 config.substitutions.append(("%src_root", config.tgpt_src_root))
 config.substitutions.append(("%{python}", sys.executable))
+
+# Whether a process may stop the threads of its children, as debuggers do.
+try:
+    with open("/proc/sys/kernel/yama/ptrace_scope", encoding="utf-8") as scope:
+        may_trace = int(scope.read()) <= 1
+except OSError:
+    may_trace = sys.platform.startswith("linux")
+if may_trace:
+    config.available_features.add("ptrace")
