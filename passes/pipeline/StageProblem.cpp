@@ -91,6 +91,6 @@ std::vector<RankCost> tgpt::costOfCut(const StageProblem &problem, const std::ve
   for (int64_t v = 0; v < problem.virtualStages(); ++v)
     ranks[v % problem.stages].activationBytes += problem.slots[v] * activations[v];
   for (int64_t stage = 0; stage < problem.stages; ++stage)
-    ranks[stage].scratchBytes = std::max(ranks[stage].scratchBytes, updateBytes[stage]);
+    ranks[stage].scratchBytes = std::max(ranks[stage].scratchBytes, updateBytes[stage] - activations[stage]);
   return ranks;
 }

@@ -36,7 +36,7 @@ struct PartCost {
   StateBytes state;
   int64_t activationBytes = 0; ///< kept from forward to backward
   int64_t scratchBytes = 0;    ///< live at once while the part runs
-  int64_t updateBytes = 0;     ///< live at once in the update; these add up over parts
+  int64_t updateBytes = 0;     ///< live at once in the update, where a slot of chunk 0 is free; these add up over parts
 
   int64_t nanoseconds() const { return forwardNanoseconds + backwardNanoseconds; }
 };

@@ -81,7 +81,7 @@ int64_t StageRanges::bytes(int64_t stage, int64_t firstLayer, int64_t endLayer) 
       held -= pair.stateBytes;
       kept -= pair.activationBytes;
     }
-  int64_t temporary = std::max(scratchOf(range), update[range.end] - update[range.first]);
+  int64_t temporary = std::max(scratchOf(range), update[range.end] - update[range.first] - kept);
   return held + problem.slots[stage] * kept + temporary + messages;
 }
 

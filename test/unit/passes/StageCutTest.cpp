@@ -98,7 +98,7 @@ RankCost slowCost(const StageProblem &problem, const std::vector<int64_t> &cut, 
       runs[v].push_back(++layer);
   runs.back().push_back(layer + 1);
   RankCost cost;
-  int64_t update = 0;
+  int64_t update = 0, slotOfUpdate = 0;
   std::set<int64_t> partsOfRank;
   for (int64_t v = rank; v < problem.virtualStages(); v += problem.stages) {
     int64_t kept = 0;
@@ -119,6 +119,7 @@ RankCost slowCost(const StageProblem &problem, const std::vector<int64_t> &cut, 
       kept -= count > 1 ? (count - 1) * shared.activationBytes : 0;
     }
     cost.activationBytes += problem.slots[v] * kept;
+    slotOfUpdate = v == rank ? kept : slotOfUpdate;
     cost.messageBytes +=
         (v > 0 ? problem.messageBytes : 0) + (v + 1 < problem.virtualStages() ? problem.messageBytes : 0);
   }
@@ -129,7 +130,7 @@ RankCost slowCost(const StageProblem &problem, const std::vector<int64_t> &cut, 
     if (count > 1)
       cost.state.add(shared.state, -(count - 1));
   }
-  cost.scratchBytes = std::max(cost.scratchBytes, update);
+  cost.scratchBytes = std::max(cost.scratchBytes, update - slotOfUpdate);
   return cost;
 }
 
