@@ -32,7 +32,7 @@ PAGES = {
     "one-rank": ("nano-gpt2", []),
     "many-stages": ("llama2-7b", ["--tp=8", "--pp=16", "--sp", "--micro-batches=24", "--dtype=bf16"]),
 }
-SIZES = {"desk": (1280, 1700), "phone": (390, 2400)}
+SIZES = {"desk": (1280, 1700), "phone": (390, 3000)}
 THEMES = {"light": (0xF7, 0xF7, 0xF5), "dark": (0x13, 0x15, 0x19)}  # the page's ground
 # Categories and runs, each of at least so many pixels, as memory.css paints them.
 INK = {

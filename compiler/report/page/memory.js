@@ -74,7 +74,7 @@ function drawBars() {
     bar.onclick = () => chooseStage(byId('stage').value === String(stage.stage) ? 'all' : String(stage.stage));
     return bar;
   }));
-  byId('peaks').replaceChildren(...report.stages.map(peakSentence));
+  drawPeaks();
   byId('outside').textContent = report.device
     ? `Outside of the plan on ${report.device.name}: ${report.device.outside.map((p) => `${p.what} ${bytesText(p.bytes)}`).join(', ')}.`
     : 'Not counted, because they are of the device and its libraries: its context, library workspaces, communicator buffers.';
@@ -88,6 +88,19 @@ function largestInputs(stage) {
     sums.set(key, (sums.get(key) || 0) + item.bytes);
   }
   return [...sums].sort((a, b) => b[1] - a[1])[0];
+}
+
+/// A sentence a stage; of many stages the largest three are in sight.
+function drawPeaks() {
+  const inSight = report.stages.length > 4 ? 3 : 4;
+  const ordered = [...report.stages].sort((a, b) => b.peak.bytes - a.peak.bytes || a.stage - b.stage);
+  const first = new Set(ordered.slice(0, inSight).map((stage) => stage.stage));
+  const sentences = (inFirst) => report.stages.filter((stage) => first.has(stage.stage) === inFirst).map(peakSentence);
+  byId('peaks').replaceChildren(...sentences(true));
+  const rest = sentences(false);
+  if (rest.length > 0)
+    byId('peaks').append(element('li', {}, element('details', {}, element('summary', {}, `the other ${rest.length} stages`),
+      element('ul', {class: 'peaks'}, ...rest))));
 }
 
 function peakSentence(stage) {
