@@ -34,9 +34,8 @@ struct CompileOptions {
   int64_t tp = 1;  ///< tensor-parallel ranks
   bool sequenceParallel = false;
   int64_t zero = 0;               ///< what dp ranks share out: 1 optimizer states, 2 gradients too, 3 parameters too
-  int64_t zeroBucketMib = 25;     ///< MiB of gradients up to which layers share a bucket; stage 3 has a bucket a layer
+  int64_t bucketMib = 25;         ///< MiB of gradients up to which layers share a bucket; stage 3 has a bucket a layer
   int64_t zeroGroup = 0;          ///< dp ranks that share out; the groups of so many hold the same. 0: all
-  int64_t zeroPrefetch = 0;       ///< layers ahead of use that stage 3 gathers parameters
   int64_t vocabularyMultiple = 1; ///< the vocabulary is padded until this and tp divide it
   int64_t microBatchSamples = 1;  ///< samples of one micro-batch of one dp rank
   int64_t microBatches = 1;       ///< micro-batches of a step and dp rank
@@ -44,7 +43,7 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< compute dtype: f64, f32, bf16 or f16
   std::string recompute = "none"; ///< none, selective or full
   bool overlap = false;           ///< start collectives early, so that computation hides them
-  int64_t prefetch = 2;           ///< with overlap: collectives of what needs no computation, ahead of their use
+  int64_t prefetch = 1;           ///< with overlap: layers ahead of use whose collectives may be under way
   std::vector<int64_t> stages;    ///< layers a virtual stage; empty: chosen by time and memory
   std::string schedule = "1f1b";  ///< gpipe, 1f1b or zero-bubble
   std::string device;             ///< a device in one line (cost/DeviceText.h); empty: the built-in one
@@ -57,6 +56,9 @@ struct CompileOptions {
   LossScaling lossScaling;
   double labelSmoothing = 0, zLoss = 0; ///< terms of the loss
   uint64_t seed = 0;                    ///< of the initial weights and the dropout masks
+
+  /// Layers ahead of use that stage 3 gathers parameters.
+  int64_t gathersAhead() const { return zero == 3 && overlap ? prefetch : 0; }
 };
 
 } // namespace tgpt

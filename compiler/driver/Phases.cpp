@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Phases.h"
+#include <algorithm>
 #include <charconv>
 #include <numeric>
 
@@ -100,28 +101,32 @@ static std::string chooseStages(const CompileOptions &options) {
   if (options.memoryLimitBytes > 0)
     pass += " memory-limit-bytes=" + std::to_string(options.memoryLimitBytes);
   if (isShared(options))
-    pass += " zero=" + std::to_string(options.zero) + " zero-prefetch=" + std::to_string(options.zeroPrefetch);
+    pass += " zero=" + std::to_string(options.zero) + " zero-prefetch=" + std::to_string(options.gathersAhead());
   return pass + (options.stageReport ? " report=true}" : "}");
 }
 
 // Buckets end where stages do, so the cut is decided first; the pipelined phase keeps it.
 static std::string zeroPipeline(const CompileOptions &options) {
-  int64_t bucketMib = options.zero == 3 ? 0 : options.zeroBucketMib;
-  std::string pipeline =
-      chooseStages(options) + ",zero-form-buckets{bucket-mib=" + std::to_string(bucketMib) + "},zero-shard-optimizer";
+  std::string bucketMib = "bucket-mib=" + std::to_string(options.zero == 3 ? 0 : options.bucketMib);
+  std::string pipeline = chooseStages(options) + ",zero-form-buckets{" + bucketMib;
+  if (options.zero == 0)
+    return pipeline + " only-gradients=true},zero-reduce-buckets";
+  pipeline += "},zero-shard-optimizer";
   // In the tree of canonical reduction the micro-batches of a rank come before the sum over ranks.
   if (options.zero >= 2 && (!isCanonical(options) || options.microBatches == 1))
     pipeline += ",zero-shard-gradients";
   if (options.zero >= 3)
-    pipeline += ",zero-shard-parameters{prefetch=" + std::to_string(options.zeroPrefetch) + "}";
+    pipeline += ",zero-shard-parameters{prefetch=" + std::to_string(options.gathersAhead()) + "}";
   return pipeline;
 }
 
 static std::string pipelinePipeline(const CompileOptions &options) {
-  return (isShared(options) ? "dist-choose-stages" : chooseStages(options)) + ",dist-split-stages" +
+  // A layer's parameters are two buckets or more, the norms and the rest.
+  int64_t ahead = std::max<int64_t>(2 * options.prefetch, 1);
+  return (options.dp > 1 ? "dist-choose-stages" : chooseStages(options)) + ",dist-split-stages" +
          (options.schedule == "zero-bubble" ? ",dist-split-weight-gradients" : "") +
          ",dist-schedule{kind=" + options.schedule + " micro-batches=" + std::to_string(options.microBatches) + "}" +
-         (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(options.prefetch) + "}" : "");
+         (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(ahead) + "}" : "");
 }
 
 static std::string assignMemory(const CompileOptions &options) {
@@ -136,8 +141,9 @@ std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
       {"sharded", "a layout in every type", shardingPipeline(options)},
       {"partitioned", "the program of one rank, with collectives", "dist-partition,dist-verify-partitioned"},
   };
-  if (isShared(options))
-    phases.push_back({"zero", "buckets, of which each dp rank keeps a piece", zeroPipeline(options)});
+  if (options.dp > 1)
+    phases.push_back(
+        {"zero", "buckets: of gradients, and under --zero of what each dp rank keeps a piece", zeroPipeline(options)});
   phases.push_back({"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)});
   phases.push_back({"plan", "kernel calls on buffers at planned offsets",
                     "plan-lower{global-batch=" + std::to_string(options.globalBatch) + "}," + assignMemory(options)});

@@ -20,13 +20,11 @@ static void addRecompute(const CompileOptions &options, std::vector<Variant> &va
 static void addZero(const CompileOptions &options, std::vector<Variant> &variants) {
   for (int64_t zero = 0; zero <= 3 && options.dp > 1; ++zero)
     if (options.zero != zero) {
-      std::string change = "--zero=" + std::to_string(zero); // what is for other stages alone is 0
+      std::string change = "--zero=" + std::to_string(zero); // without --zero nothing is shared out in groups
       change += zero == 0 && options.zeroGroup > 0 ? " --zero-group=0" : "";
-      change += options.zeroPrefetch > 0 ? " --zero-prefetch=0" : "";
       Variant &variant = variants.emplace_back(change, options);
       variant.options.zero = zero;
       variant.options.zeroGroup = zero == 0 ? 0 : options.zeroGroup;
-      variant.options.zeroPrefetch = 0;
     }
 }
 

@@ -139,7 +139,7 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
 
   /// The buckets of a group, and the ops that clear the gradients.
   void declare(const BucketGroup &group, func::FuncOp begin) {
-    int64_t elements = 0, pieces = mesh.sizeOf(pieceAxis);
+    int64_t elements = 0, pieces = onlyGradients ? 1 : mesh.sizeOf(pieceAxis);
     SmallVector<Attribute> parameters, gradients;
     SmallVector<int64_t> offsets;
     for (TrainedParameter member : group.members) {
@@ -157,9 +157,10 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     auto functions = getOperation().getOps<func::FuncOp>();
     OpBuilder builder(*functions.begin());
     Location loc = parameter.getLoc();
-    BucketOp::create(builder, loc, "zero." + group.name + ".parameter", flatOf(parameter.getType()),
-                     builder.getArrayAttr(parameters), offsets);
-    std::string name = "zero." + group.name + ".gradient";
+    std::string prefix = onlyGradients ? "bucket." : "zero.", name = prefix + group.name + ".gradient";
+    if (!onlyGradients)
+      BucketOp::create(builder, loc, prefix + group.name + ".parameter", flatOf(parameter.getType()),
+                       builder.getArrayAttr(parameters), offsets);
     SmallVector<BucketOp> cleared = {
         BucketOp::create(builder, loc, name, flatOf(gradient.getType()), builder.getArrayAttr(gradients), offsets)};
     for (StateOp more : group.members.front().moreGradients) // then it is the only member

@@ -38,6 +38,8 @@ def FormBuckets : Pass<"zero-form-buckets", "::mlir::ModuleOp"> {
     func.func @begin() ... { tgpt.write %z, @zero.a.decayed.gradient ... }
     ```
 
+    With `only-gradients` there are buckets of gradients alone (`@bucket...`), without padding.
+
     Under canonical reduction (tgpt-canonical-reduction) each use of a tied weight has a
     gradient of its own, and a bucket of its own.
 
@@ -48,11 +50,47 @@ def FormBuckets : Pass<"zero-form-buckets", "::mlir::ModuleOp"> {
   let options = [
     Option<"bucketMib", "bucket-mib", "int64_t", "25",
            "MiB of gradients up to which consecutive layers share a bucket; 0: one bucket a layer">,
+    Option<"onlyGradients", "only-gradients", "bool", "false",
+           "leave parameters where they are, for sums that need no pieces (zero-reduce-buckets)">,
   ];
   let statistics = [
-    Statistic<"numBuckets", "buckets", "Number of buckets of parameters">,
+    Statistic<"numBuckets", "buckets", "Number of groups of parameters that share a bucket">,
     Statistic<"numMembers", "members", "Number of parameters in buckets">,
     Statistic<"numPadding", "padding-elements", "Elements of padding, local, all buckets together">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
+}
+
+def ReduceBuckets : Pass<"zero-reduce-buckets", "::mlir::ModuleOp"> {
+  let summary = "sum gradients over ranks a bucket at a time";
+  let description = [{
+    Without ZeRO every rank needs the sum of every gradient. The update takes it for a
+    bucket at once where it took it for each member, so that the number of collectives
+    follows the bytes and not the parameters. Every element is the sum of the addends it
+    was the sum of, in the same order.
+
+    **Input** (dp = 2)
+    ```mlir
+    tgpt.bucket @bucket.a.decayed.gradient of [@a.gradient, @b.gradient] at [0, 3] : tensor<7xf32, #dist.layout<[-], partial = [dp], of = [7]>>
+    ...
+    %g = tgpt.read @a.gradient : tensor<3xf32, #dist.layout<[-], partial = [dp], of = [3]>>
+    %0 = dist.all_reduce sum %g over ["dp"] : ...
+    %h = tgpt.read @b.gradient : tensor<2x2xf32, #dist.layout<[-, -], partial = [dp], of = [2, 2]>>
+    %1 = dist.all_reduce sum %h over ["dp"] : ...
+    ```
+    **Output**
+    ```mlir
+    %g = tgpt.read @bucket.a.decayed.gradient : tensor<7xf32, #dist.layout<[-], partial = [dp], of = [7]>>
+    %2 = dist.all_reduce sum %g over ["dp"] : ... to tensor<7xf32, #dist.layout<[-], of = [7]>>
+    %0, %1 = dist.unpack %2 at [0, 3] : ...
+    ```
+
+    Fails when: a member of a bucket of gradients is not read once in the update, or not
+    summed by all_reduces that are those of the other members.
+  }];
+  let statistics = [
+    Statistic<"numBuckets", "buckets", "Number of buckets that are summed at once">,
+    Statistic<"numReplaced", "sums-replaced", "Number of gradients whose own sums they replace">,
   ];
   let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
 }

@@ -81,7 +81,7 @@ CompileOptions optionsOf(const Model &model, const Grid &grid, const std::string
   options.microBatchSamples = globalSamples / grid.dp / grid.microBatches;
   options.recompute = grid.recompute;
   options.zero = grid.zero, options.zeroGroup = grid.zeroGroup;
-  options.zeroBucketMib = grid.tp == 1 ? 25 : 0; // many layers in a bucket, or one
+  options.bucketMib = grid.tp == 1 ? 25 : 0; // many layers in a bucket, or one
   options.overlap = grid.overlap;
   options.schedule = grid.schedule, options.vpp = grid.vpp;
   options.dtype = dtype;

@@ -43,9 +43,10 @@ std::string Configuration::text() const {
     text += number(" --vocabulary-multiple=", options.vocabularyMultiple);
   if (options.recompute != "none")
     text += " --recompute=" + options.recompute;
+  if (options.dp > 1)
+    text += number(" --bucket-mib=", options.bucketMib);
   if (options.zero > 0)
-    text += number(" --zero=", options.zero) + number(" --zero-bucket-mib=", options.zeroBucketMib) +
-            number(" --zero-group=", options.zeroGroup) + number(" --zero-prefetch=", options.zeroPrefetch);
+    text += number(" --zero=", options.zero) + number(" --zero-group=", options.zeroGroup);
   if (options.globalBatch)
     text += number(" --global-batch=", options.globalBatch);
   if (options.reduction != "fast")
@@ -140,10 +141,9 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.recompute = oneOf({"none", "none", "selective", "full"});
     options.zero = oneOf<int64_t>({0, 1, 2, 3});
     options.overlap = coin();
-    options.prefetch = oneOf<int64_t>({1, 2, 5});
-    options.zeroBucketMib = oneOf<int64_t>({0, 25}); // a bucket a layer, or all of a stage in one
+    options.prefetch = oneOf<int64_t>({0, 1, 2, 5});
+    options.bucketMib = oneOf<int64_t>({0, 25}); // a bucket a layer, or all of a stage in one
     options.zeroGroup = options.zero > 0 && options.dp > 3 ? oneOf<int64_t>({0, 2, options.dp / 2}) : 0;
-    options.zeroPrefetch = options.zero == 3 ? oneOf<int64_t>({0, 1, 2}) : 0;
     options.lossScaling.mode =
         oneOf({LossScaling::Mode::None, LossScaling::Mode::None, LossScaling::Mode::Fixed, LossScaling::Mode::Dynamic});
     options.lossScaling.initial = oneOf({0.3, 7.0, 1024.0, 1e5});

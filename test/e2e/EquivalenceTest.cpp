@@ -72,9 +72,9 @@ struct Grid {
     return "--tp=" + std::to_string(tp) + " --pp=" + std::to_string(pp) + " --dp=" + std::to_string(dp) +
            (sp ? " --sp" : "") + " --recompute=" + recompute + " --micro-batches=" + std::to_string(microBatches) +
            " --micro-batch-samples=" + std::to_string(samples() / dp / microBatches) +
-           (zero ? " --zero=" + std::to_string(zero) + " --zero-bucket-mib=" + std::to_string(bucketMib) : "") +
+           (zero ? " --zero=" + std::to_string(zero) + " --bucket-mib=" + std::to_string(bucketMib) : "") +
            (zeroGroup ? " --zero-group=" + std::to_string(zeroGroup) : "") +
-           (prefetch ? " --zero-prefetch=" + std::to_string(prefetch) : "") + " --schedule=" + schedule +
+           (prefetch ? " --overlap --prefetch=" + std::to_string(prefetch) : "") + " --schedule=" + schedule +
            " --vpp=" + std::to_string(vpp);
   }
   std::string name() const {

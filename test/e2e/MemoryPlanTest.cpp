@@ -73,7 +73,8 @@ std::vector<Grid> grids() {
       {"zero 3, gathers ahead", with(options(8, 1, 2, true, 1),
                                      [](auto &o) {
                                        o.zero = 3;
-                                       o.zeroPrefetch = 2;
+                                       o.overlap = true;
+                                       o.prefetch = 2;
                                      })},
       {"pp 2, zero 3", with(options(2, 2, 2, true, 4), [](auto &o) { o.zero = 3; })},
       {"selective", with(options(1, 1, 4, true, 1), [](auto &o) { o.recompute = "selective"; })},
@@ -95,7 +96,7 @@ std::vector<Grid> grids() {
                                                    o.overlap = true;
                                                    o.recompute = "selective";
                                                    o.zero = 3;
-                                                   o.zeroPrefetch = 2;
+                                                   o.prefetch = 2;
                                                  })},
       {"canonical", with(options(1, 1, 2, true, 4),
                          [](auto &o) {

@@ -13,13 +13,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/e2e/CompiledModel.h"
-#include "test/e2e/TokenPattern.h"
+#include "test/e2e/Outcome.h"
+#include "test/e2e/ScratchBytes.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <string>
 
 using namespace tgpt;
@@ -50,35 +50,17 @@ const Grid grids[] = {
     {4, 1, 1, true},  {2, 2, 1, true}, {2, 2, 2, true, " --recompute=full"},
 };
 
+/// With zero 3 and layers gathered ahead of use.
+const Grid fetchingGrids[] = {{1, 1, 2, false, " --zero=3"}, {2, 2, 3, true, " --zero=3"}};
+
 plan::Plan compile(const std::string &model, const Grid &grid, const std::string &more) {
   return compileRecipe(std::filesystem::path(TGPT_RECIPES_DIR) / (model + ".yaml"), "--seed=11 " + grid.flags() + more);
 }
 
-struct Outcome {
-  std::vector<double> losses, norms;
-  std::map<std::string, std::vector<std::byte>> variables;
-
-  bool operator==(const Outcome &) const = default;
-};
-
 Outcome train(const plan::Plan &plan, int communicationThreads) {
   JobOptions options;
   options.communicationThreads = communicationThreads;
-  Job job(plan, options);
-  job.initializeVariables();
-  TokenPattern inputs(plan, 3e-3);
-  Outcome outcome;
-  for (inputs.step = 1; inputs.step <= 3; ++inputs.step) {
-    const StepMetrics &metrics = job.runStep(inputs);
-    outcome.losses.push_back(metrics.loss);
-    outcome.norms.push_back(metrics.gradNorm);
-  }
-  for (const std::string &name : job.variableNames())
-    outcome.variables[name] = job.readVariable(name).bytes;
-  job.verifyCopiesEqual();
-  for (int64_t rank = 0; rank < job.ranks(); ++rank)
-    EXPECT_EQ(job.highWaterBytes(rank), job.plannedBytes(rank)) << job.describeRank(rank);
-  return outcome;
+  return outcomeOf(plan, options);
 }
 
 struct Count {
@@ -120,6 +102,27 @@ TEST_P(OverlapTest, GivesTheSameBits) {
                 dtype.c_str(), static_cast<long long>(after.started), static_cast<long long>(after.collectives),
                 static_cast<long long>(before.arenaBytes), static_cast<long long>(after.arenaBytes));
   }
+}
+
+// Parameters in pieces, gathered layers ahead of use: the bits of gathers at the first use, and more scratch the
+// further ahead.
+TEST(PrefetchTest, GivesTheSameBits) {
+  for (const char *model : {"nano", "nano-gpt2"})
+    for (const Grid &grid : fetchingGrids) {
+      Outcome expected = train(compile(model, grid, ""), 1);
+      int64_t scratch = 0;
+      for (int prefetch : {0, 1, 3}) {
+        SCOPED_TRACE(model + (" " + grid.name()) + " prefetch " + std::to_string(prefetch));
+        plan::Plan plan = compile(model, grid, " --overlap --prefetch=" + std::to_string(prefetch));
+        EXPECT_TRUE(train(plan, 1) == expected) << "with communication threads";
+        EXPECT_TRUE(train(plan, 0) == expected) << "without communication threads";
+        int64_t bytes = mostScratchBytes(plan.stages(0));
+        EXPECT_GE(bytes, scratch);
+        scratch = bytes;
+        std::printf("%s %s: %lld bytes of scratch with a prefetch of %d\n", model, grid.name().c_str(),
+                    static_cast<long long>(bytes), prefetch);
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Grids, OverlapTest,

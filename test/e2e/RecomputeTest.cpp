@@ -12,12 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/e2e/CompiledModel.h"
-#include "test/e2e/TokenPattern.h"
+#include "test/e2e/Outcome.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 using namespace tgpt;
@@ -46,27 +45,6 @@ plan::Plan compile(const std::string &model, const Grid &grid, const std::string
                    const std::string &importFlags = "") {
   return compileRecipe(std::filesystem::path(TGPT_RECIPES_DIR) / (model + ".yaml"),
                        "--seed=11 --dtype=" + dtype + " --recompute=" + recompute + " " + grid.flags(), importFlags);
-}
-
-struct Outcome {
-  std::vector<double> losses, norms;
-  std::map<std::string, std::vector<std::byte>> variables;
-};
-
-Outcome train(const plan::Plan &plan) {
-  Job job(plan);
-  job.initializeVariables();
-  TokenPattern inputs(plan, 3e-3);
-  Outcome outcome;
-  for (inputs.step = 1; inputs.step <= 3; ++inputs.step) {
-    const StepMetrics &metrics = job.runStep(inputs);
-    outcome.losses.push_back(metrics.loss);
-    outcome.norms.push_back(metrics.gradNorm);
-  }
-  for (const std::string &name : job.variableNames())
-    outcome.variables[name] = job.readVariable(name).bytes;
-  job.verifyCopiesEqual();
-  return outcome;
 }
 
 int64_t keptBytes(const plan::StageProgram &stage) {
@@ -140,10 +118,10 @@ class RecomputeTest : public testing::TestWithParam<std::tuple<std::string, Grid
 TEST_P(RecomputeTest, GivesTheSameBits) {
   const auto &[model, grid] = GetParam();
   for (const char *dtype : {"f64", "f32", "bf16"}) {
-    Outcome kept = train(compile(model, grid, dtype, "none"));
+    Outcome kept = outcomeOf(compile(model, grid, dtype, "none"));
     for (const char *recompute : {"selective", "full"}) {
       SCOPED_TRACE(std::string(dtype) + " " + recompute);
-      Outcome recomputed = train(compile(model, grid, dtype, recompute));
+      Outcome recomputed = outcomeOf(compile(model, grid, dtype, recompute));
       EXPECT_EQ(recomputed.losses, kept.losses);
       EXPECT_EQ(recomputed.norms, kept.norms);
       ASSERT_EQ(recomputed.variables.size(), kept.variables.size());
@@ -187,10 +165,11 @@ INSTANTIATE_TEST_SUITE_P(Grids, RecomputeTest,
 // A mask that is drawn again drops the same elements.
 TEST(RecomputedDropout, HasTheBitsOfTheKeptOne) {
   for (const Grid &grid : {grids[1], grids[4]}) {
-    Outcome kept = train(compile("nano", grid, "f32", "none", "--dropout=0.2 --attention-dropout=0.3 --qk-norm=true"));
+    Outcome kept =
+        outcomeOf(compile("nano", grid, "f32", "none", "--dropout=0.2 --attention-dropout=0.3 --qk-norm=true"));
     for (const char *recompute : {"selective", "full"}) {
       Outcome again =
-          train(compile("nano", grid, "f32", recompute, "--dropout=0.2 --attention-dropout=0.3 --qk-norm=true"));
+          outcomeOf(compile("nano", grid, "f32", recompute, "--dropout=0.2 --attention-dropout=0.3 --qk-norm=true"));
       EXPECT_EQ(again.losses, kept.losses) << grid.name() << " " << recompute;
       EXPECT_TRUE(again.variables == kept.variables) << grid.name() << " " << recompute;
     }

@@ -52,7 +52,7 @@ CompileOptions optionsOf(int64_t pp, int64_t tp, int64_t microBatches) {
 StageProblem problemOf(InProcessCompiler &compiler, const ModelRecipe &recipe, const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = compiler.importModel(recipe);
   compiler.runPhases(*module, options, "", "partitioned");
-  CostAssumptions assumptions = {cost::defaultDevice(), options.zero, options.zeroPrefetch};
+  CostAssumptions assumptions = {cost::defaultDevice(), options.zero, options.gathersAhead()};
   return *costsOfLayers(*module, findPhase(*module, "micro_batch"), recipe.layers, assumptions);
 }
 

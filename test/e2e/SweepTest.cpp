@@ -131,7 +131,8 @@ private:
     }
     add("zero in groups", options.zeroGroup > 0);
     add("zero in groups and pp", options.zeroGroup > 0 && options.pp > 1);
-    add("zero ahead of use", options.zeroPrefetch > 0 && options.dp > 1);
+    add("zero ahead of use", options.zero == 3 && options.overlap && options.prefetch > 0 && options.dp > 1);
+    add("buckets of gradients", options.zero == 0 && options.dp > 1);
     add("zero and recompute", options.zero > 0 && options.dp > 1 && options.recompute != "none");
     add("fixed loss scale", options.lossScaling.mode == LossScaling::Mode::Fixed);
     add("dynamic loss scale", options.lossScaling.mode == LossScaling::Mode::Dynamic);

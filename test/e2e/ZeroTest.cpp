@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/report/StageLiveness.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/plan/BufferExtent.h"
 #include "test/e2e/CompiledModel.h"
+#include "test/e2e/ScratchBytes.h"
 #include "test/e2e/TokenPattern.h"
 #include "test/e2e/Values.h"
 
@@ -66,16 +66,6 @@ int64_t regionBytes(const plan::StageProgram &stage, plan::Region::Kind kind) {
   return 0;
 }
 
-/// The most that is live at once of what is dead at the end of its segment.
-int64_t mostScratchBytes(const plan::StageProgram &stage) {
-  StageLiveness liveness(stage);
-  int64_t most = 0;
-  for (int segment = 0; segment < stage.segments_size(); ++segment)
-    for (const InstructionBytes &bytes : liveness.profile(segment))
-      most = std::max(most, bytes.scratch);
-  return most;
-}
-
 /// What a micro-batch keeps for its backward.
 int64_t keptBytes(const plan::StageProgram &stage) {
   for (const plan::Region &region : stage.regions())
@@ -85,7 +75,7 @@ int64_t keptBytes(const plan::StageProgram &stage) {
 }
 
 /// Local elements of the parameters of each bucket: a bucket a layer (by name) and kind (decayed or not), as the
-/// passes form them with --zero-bucket-mib=0. The tied embedding is used by two layers and has its own.
+/// passes form them with --bucket-mib=0. The tied embedding is used by two layers and has its own.
 std::map<std::string, int64_t> bucketElements(const plan::StageProgram &stage) {
   std::map<std::string, int64_t> elements;
   for (const plan::Variable &variable : stage.variables()) {
@@ -128,7 +118,7 @@ TEST(ZeroMemory, EveryCategoryIsTheClosedForm) {
       for (int dp : {1, 2, 3, 4, 6, 8}) {
         int64_t last[4] = {};
         for (int zero : {0, 1, 2, 3}) {
-          plan::Plan plan = compile(model, "--zero-bucket-mib=0 --zero=" + std::to_string(zero) +
+          plan::Plan plan = compile(model, "--bucket-mib=0 --zero=" + std::to_string(zero) +
                                                " --dp=" + std::to_string(dp) + " --dtype=" + (isBf16 ? "bf16" : "f32"));
           const plan::StageProgram &stage = plan.stages(0);
           Bytes expected = closedForm(bucketElements(stage), zero, dp, isBf16 ? 2 : 4, 4, isBf16 ? 3 : 2);
@@ -188,7 +178,7 @@ TEST(ZeroMemory, PrefetchHoldsMoreLayers) {
       layer += 4 * elements;
   std::vector<plan::Plan> plans;
   for (int prefetch : {0, 1, 2, 3, 4, 5})
-    plans.push_back(compile("nano", "--dp=2 --zero=3 --zero-prefetch=" + std::to_string(prefetch)));
+    plans.push_back(compile("nano", "--dp=2 --zero=3 --overlap --prefetch=" + std::to_string(prefetch)));
   auto scratch = [&](int prefetch) { return mostScratchBytes(plans[prefetch].stages(0)); };
   for (int prefetch : {1, 2, 3, 4, 5}) {
     EXPECT_GE(scratch(prefetch), scratch(prefetch - 1));

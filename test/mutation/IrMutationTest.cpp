@@ -279,6 +279,20 @@ TEST(IrMutationTest, VerifierRefusesMutantsOfZero) {
   EXPECT_EQ(table.shareCaught(), 1);
 }
 
+TEST(IrMutationTest, VerifierRefusesMutantsOfWindowsMasksAndMasters) {
+  InProcessCompiler compiler;
+  MutationTable table;
+  std::vector<Configuration> programs = mutatedFeaturePrograms(/*pp=*/1);
+  for (const auto &[program, phase] : {std::pair(programs[0], "partitioned"), std::pair(programs[1], "zero")}) {
+    IrMutation mutation(compiler, program, phase, table);
+    mutation.mutateCollectives();
+    mutation.mutateTypes();
+  }
+  std::printf("%s", table.text().c_str());
+  EXPECT_GT(table.mutants(), 1000);
+  EXPECT_EQ(table.shareCaught(), 1);
+}
+
 TEST(IrMutationTest, VerifierRefusesMutantsOfCanonicalReduction) {
   InProcessCompiler compiler;
   MutationTable table;

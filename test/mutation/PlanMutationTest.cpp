@@ -182,6 +182,11 @@ TEST(PlanMutationTest, CheckerRefusesMutantsOfCanonicalReduction) {
   for (int64_t pp : {1, 2})
     for (const Configuration &program : mutatedCanonicalPrograms(pp))
       programs.push_back(program);
+  for (int64_t zero : {1, 3}) { // pieces, gathered for the norm
+    programs.push_back(mutatedZeroPrograms(/*pp=*/1, zero)[0]);
+    programs.back().options.reduction = "canonical";
+    programs.back().options.microBatches = zero == 1 ? 4 : 1;
+  }
   expectRefusals(programs, 1000);
 }
 
@@ -196,7 +201,7 @@ TEST(PlanMutationTest, CheckerRefusesMutantsOfZero) {
     programs.push_back(mutatedZeroPrograms(/*pp=*/1, zero)[zero == 2]);
     programs.back().options.dp = 4;
     programs.back().options.zeroGroup = 2;
-    programs.back().options.zeroPrefetch = zero == 3;
+    programs.back().options.overlap = zero == 3; // gathered ahead of use
   }
   expectRefusals(programs, 1000);
 }
@@ -208,6 +213,14 @@ TEST(PlanMutationTest, CheckerRefusesMutantsOfChunks) {
     for (const Configuration &program : mutatedChunkedPrograms(pp))
       programs.push_back(program);
   expectRefusals(programs, 500);
+}
+
+TEST(PlanMutationTest, CheckerRefusesMutantsOfWindowsMasksAndMasters) {
+  std::vector<Configuration> programs;
+  for (int64_t pp : {1, 2})
+    for (const Configuration &program : mutatedFeaturePrograms(pp))
+      programs.push_back(program);
+  expectRefusals(programs, 1000);
 }
 
 // Collectives in flight, and their waits.

@@ -51,8 +51,6 @@ inline std::vector<Configuration> mutatedPrograms(int64_t pp, int64_t dp = 2) {
 inline std::vector<Configuration> mutatedCanonicalPrograms(int64_t pp) {
   std::vector<Configuration> programs;
   for (Configuration program : mutatedPrograms(pp)) {
-    if (program.model.kvHeads % program.options.tp != 0)
-      continue;
     program.options.reduction = "canonical";
     program.options.microBatches = 4;
     programs.push_back(program);
@@ -85,10 +83,25 @@ inline std::vector<Configuration> mutatedZeroPrograms(int64_t pp, int64_t zero) 
       continue;
     program.model.layers = 2 * pp;
     program.options.zero = zero;
-    program.options.zeroBucketMib = 0;
+    program.options.bucketMib = 0;
     programs.push_back(program);
   }
   return programs;
+}
+
+/// What no other program has: windows on logical tensors (fused weights, a padded vocabulary) with masks in the
+/// attention, and master copies in pieces that groups of ranks share out.
+inline std::vector<Configuration> mutatedFeaturePrograms(int64_t pp) {
+  Configuration windows = mutatedPrograms(pp)[1], masters = mutatedPrograms(pp)[2];
+  windows.model.vocabulary = 21;
+  windows.model.fusedQkv = windows.model.fusedGateUp = true;
+  windows.model.attentionDropout = 0.3;
+  masters.options.dtype = "bf16";
+  masters.options.dp = 4 / pp;
+  masters.options.zero = 2;
+  masters.options.zeroGroup = pp == 1 ? 2 : 0;
+  masters.model.attentionDropout = 0.3;
+  return {windows, masters};
 }
 
 } // namespace tgpt

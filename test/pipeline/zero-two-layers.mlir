@@ -1,8 +1,8 @@
 // The exact collectives of a model of two layers and a tied embedding under each stage of ZeRO, dp = 2: which, how often
 // and how many bytes each rank reads and writes. Elements: embedding 12, a layer's weights 12 + 12, its norm 3, padded to 4.
 //
-// RUN: tgpt-opt %s --dp=2 --zero=1 --zero-bucket-mib=0 --compile-to=plan | FileCheck %s --check-prefix=ONE --implicit-check-not=plan.collective
-// RUN: tgpt-opt %s --dp=2 --zero=2 --zero-bucket-mib=0 --compile-to=plan | FileCheck %s --check-prefix=TWO --implicit-check-not=plan.collective
+// RUN: tgpt-opt %s --dp=2 --zero=1 --bucket-mib=0 --compile-to=plan | FileCheck %s --check-prefix=ONE --implicit-check-not=plan.collective
+// RUN: tgpt-opt %s --dp=2 --zero=2 --bucket-mib=0 --compile-to=plan | FileCheck %s --check-prefix=TWO --implicit-check-not=plan.collective
 // RUN: tgpt-opt %s --dp=2 --zero=3 --compile-to=plan | FileCheck %s --check-prefix=THREE --implicit-check-not=plan.collective
 //
 // One bucket for what is decayed and one for the norms, when there is room; the tied embedding has its own.
@@ -23,7 +23,7 @@
 //
 // One layer ahead: what layer 1 needs is gathered before layer 0 begins, and the other way round in the backward, whose
 // gathers stay behind its begin.
-// RUN: tgpt-opt %s --dp=2 --zero=3 --zero-prefetch=1 --compile-to=plan | FileCheck %s --check-prefix=AHEAD --implicit-check-not="collective all_gather"
+// RUN: tgpt-opt %s --dp=2 --compile-to=partitioned | tgpt-opt --dist-choose-stages --zero-form-buckets=bucket-mib=0 --zero-shard-optimizer --zero-shard-gradients --zero-shard-parameters=prefetch=1 --dist-split-stages --dist-schedule --plan-lower | FileCheck %s --check-prefix=AHEAD --implicit-check-not="collective all_gather"
 // AHEAD: plan.segment forward
 // AHEAD-NEXT: plan.collective all_gather %zero.embed.decayed
 // AHEAD-NEXT: plan.collective all_gather %zero.layers.0.undecayed
@@ -45,7 +45,7 @@
 // AHEAD: plan.segment update
 //
 // Two groups of two: pieces are cut over dp and, reduced there, summed over the groups in the update.
-// RUN: tgpt-opt %s --dp=4 --zero=2 --zero-group=2 --zero-bucket-mib=0 --compile-to=plan | FileCheck %s --check-prefix=GROUPS --implicit-check-not=plan.collective
+// RUN: tgpt-opt %s --dp=4 --zero=2 --zero-group=2 --bucket-mib=0 --compile-to=plan | FileCheck %s --check-prefix=GROUPS --implicit-check-not=plan.collective
 // GROUPS: mesh (dp_replica = 2, dp = 2, pp = 1, tp = 1)
 // GROUPS: plan.segment backward "backward"
 // GROUPS: plan.collective reduce_scatter %{{[^ ]+}} to %{{[^ ]+}} over @dp {{.*}}bytes_read = 48, bytes_written = 24>{{.*}} : <12xf32> to <6xf32>

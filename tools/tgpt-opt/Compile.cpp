@@ -96,12 +96,8 @@ static int64_t nearestGroup(int64_t count, int64_t wanted) {
 static LogicalResult checkZero(const CompileOptions &options) {
   if (options.zero < 0 || options.zero > 3)
     return fail("--zero is " + llvm::Twine(options.zero) + ", expected 0 to 3");
-  if (options.zeroBucketMib < 0 || options.zeroBucketMib > (1 << 20))
-    return fail("--zero-bucket-mib is " + llvm::Twine(options.zeroBucketMib) + ", expected 0 to 1048576");
-  if (options.zeroPrefetch < 0 || options.zeroPrefetch > (1 << 20))
-    return fail("--zero-prefetch is " + llvm::Twine(options.zeroPrefetch) + ", expected 0 to 1048576");
-  if (options.zeroPrefetch > 0 && options.zero != 3)
-    return fail("--zero-prefetch is " + llvm::Twine(options.zeroPrefetch) + ", but only --zero=3 gathers parameters");
+  if (options.bucketMib < 0 || options.bucketMib > (1 << 20))
+    return fail("--bucket-mib is " + llvm::Twine(options.bucketMib) + ", expected 0 to 1048576");
   if (options.zeroGroup == 0)
     return success();
   if (options.zero == 0)
@@ -143,8 +139,11 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
       return fail("--" + name + " is " + llvm::Twine(value) + ", expected 1 to 1048576");
   if (options.recompute != "none" && options.recompute != "selective" && options.recompute != "full")
     return fail("--recompute is '" + options.recompute + "', expected none, selective or full");
-  if (options.prefetch < 1 || options.prefetch > 1024)
-    return fail("--prefetch is " + llvm::Twine(options.prefetch) + ", expected 1 to 1024");
+  if (options.prefetch < 0 || options.prefetch > 1024)
+    return fail("--prefetch is " + llvm::Twine(options.prefetch) + ", expected 0 to 1024");
+  if (request.givesPrefetch && !options.overlap)
+    return fail("--prefetch is " + llvm::Twine(options.prefetch) +
+                ", but without --overlap every collective is waited for where it starts");
   if (failed(checkZero(options)))
     return failure();
   if (options.reduction != "fast" && options.reduction != "canonical")

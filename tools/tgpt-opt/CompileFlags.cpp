@@ -29,17 +29,14 @@ struct Flags {
       "zero",
       cl::desc("What dp ranks share out (ZeRO): 1 optimizer states, 2 gradients too, 3 parameters too (default 0)"),
       cl::value_desc("stage"), cl::init(0), cl::cat(category)};
-  cl::opt<int64_t> zeroBucketMib{"zero-bucket-mib",
-                                 cl::desc("MiB of gradients up to which consecutive layers share a collective; 0: one "
-                                          "layer, as --zero=3 always (default 25)"),
-                                 cl::value_desc("MiB"), cl::init(25), cl::cat(category)};
+  cl::opt<int64_t> bucketMib{"bucket-mib",
+                             cl::desc("MiB of gradients up to which consecutive layers share a collective over dp; 0: "
+                                      "one layer, as --zero=3 always (default 25)"),
+                             cl::value_desc("MiB"), cl::init(25), cl::cat(category)};
   cl::opt<int64_t> zeroGroup{
       "zero-group",
       cl::desc("dp ranks that share out what --zero says; groups of so many hold the same (default: all of them)"),
       cl::value_desc("ranks"), cl::init(0), cl::cat(category)};
-  cl::opt<int64_t> zeroPrefetch{"zero-prefetch",
-                                cl::desc("Layers ahead of use that --zero=3 gathers parameters (default 0)"),
-                                cl::value_desc("layers"), cl::init(0), cl::cat(category)};
   cl::opt<int64_t> vocabularyMultiple{
       "vocabulary-multiple",
       cl::desc(
@@ -77,9 +74,10 @@ struct Flags {
                         cl::cat(category)};
   cl::opt<int64_t> prefetch{
       "prefetch",
-      cl::desc("With --overlap, gathers of parameters and sums of gradients that may be under way "
-               "ahead of their use (default 2)"),
-      cl::value_desc("count"), cl::init(2), cl::cat(category)};
+      cl::desc(
+          "With --overlap, layers ahead of use whose gathers of parameters (--zero=3) and sums of gradients may be "
+          "under way (default 1)"),
+      cl::value_desc("layers"), cl::init(1), cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule",
       cl::desc("Order of the micro-batches on each pipeline stage: gpipe (all forwards, then all backwards), 1f1b "
@@ -192,13 +190,13 @@ template <typename T> void append(std::string &text, const cl::opt<T> &flag) {
 std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
-  appendAll(flags->tp, flags->pp, flags->vpp, flags->schedule, flags->dp, flags->sp, flags->zero, flags->zeroBucketMib,
-            flags->zeroGroup, flags->zeroPrefetch, flags->vocabularyMultiple, flags->microBatches,
-            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->overlap,
-            flags->prefetch, flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2,
-            flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
-            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed,
-            flags->cluster, flags->memoryGib);
+  appendAll(flags->tp, flags->pp, flags->vpp, flags->schedule, flags->dp, flags->sp, flags->zero, flags->bucketMib,
+            flags->zeroGroup, flags->vocabularyMultiple, flags->microBatches, flags->microBatchSamples,
+            flags->globalBatch, flags->dtype, flags->recompute, flags->overlap, flags->prefetch, flags->reduction,
+            flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
+            flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff,
+            flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed, flags->cluster,
+            flags->memoryGib);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -241,9 +239,8 @@ CompileRequest tgpt::readCompileFlags() {
   options.dp = flags->dp;
   options.sequenceParallel = flags->sp;
   options.zero = flags->zero;
-  options.zeroBucketMib = flags->zeroBucketMib;
+  options.bucketMib = flags->bucketMib;
   options.zeroGroup = flags->zeroGroup;
-  options.zeroPrefetch = flags->zeroPrefetch;
   options.vocabularyMultiple = flags->vocabularyMultiple;
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
@@ -258,6 +255,7 @@ CompileRequest tgpt::readCompileFlags() {
   options.reductionChunks = flags->reductionChunks;
   options.overlap = flags->overlap;
   options.prefetch = flags->prefetch;
+  request.givesPrefetch = flags->prefetch.getNumOccurrences() > 0;
   options.stages.assign(flags->stages.begin(), flags->stages.end());
   options.maxGradNorm = flags->maxGradNorm;
   options.beta1 = flags->beta1;

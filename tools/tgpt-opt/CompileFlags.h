@@ -30,6 +30,7 @@ struct CompileRequest {
   double memoryGib = 0;            ///< limit of a rank
   bool givesMemoryGib = false;     ///< --memory-gib was given
   bool givesGlobalBatch = false;   ///< --global-batch was given
+  bool givesPrefetch = false;      ///< --prefetch was given
   std::string lossScale;           ///< as given, or empty
   std::string lossScaleTuning;     ///< the first flag given that tunes a dynamic loss scale, or empty
   std::string flags;               ///< the compile flags as given, for the plan's header

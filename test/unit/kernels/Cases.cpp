@@ -4,83 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernels/api/TypeDispatch.h"
-#include "test/unit/kernels/Case.h"
+#include "test/unit/kernels/CaseBuilder.h"
 
-#include <random>
+#include <cmath>
 
 using namespace tgpt::runtime;
 using namespace tgpt::test;
-using Shape = std::vector<int64_t>;
-
-namespace {
-/// Builds one case after the other; every tensor gets fresh values.
-class CaseBuilder {
-public:
-  CaseBuilder(std::vector<Case> &cases, std::string kernel, DType compute) : cases(cases) {
-    made.kernel = std::move(kernel);
-    made.compute = compute;
-    made.label = made.kernel + " " + std::string(name(compute));
-    random.seed(uint32_t(std::hash<std::string>()(made.kernel) + cases.size()));
-  }
-  ~CaseBuilder() { cases.push_back(std::move(made)); }
-
-  /// Inputs of `T` and of `A`, of values in [low, high).
-  CaseBuilder &in(Shape shape, double low = -1, double high = 1) { return input(made.compute, shape, low, high); }
-  CaseBuilder &inA(Shape shape, double low = -1, double high = 1) {
-    return input(accumulatorOf(made.compute), shape, low, high);
-  }
-  /// Token ids or labels in [low, high).
-  CaseBuilder &tokens(Shape shape, int low, int high) {
-    Tensor tensor(DType::I32, shape);
-    for (int64_t i = 0; i < tensor.elements(); ++i)
-      tensor.set(i, std::uniform_int_distribution<int>(low, high - 1)(random));
-    describe(shape);
-    made.inputs.push_back(std::move(tensor));
-    return *this;
-  }
-  CaseBuilder &input(DType dtype, Shape shape, double low, double high) {
-    describe(shape);
-    made.inputs.push_back(filled(dtype, shape, low, high));
-    return *this;
-  }
-  /// Outputs start with values that a kernel must overwrite, or add to.
-  CaseBuilder &out(Shape shape) { return output(made.compute, shape); }
-  CaseBuilder &outA(Shape shape) { return output(accumulatorOf(made.compute), shape); }
-  CaseBuilder &output(DType dtype, Shape shape) {
-    made.outputs.push_back(filled(dtype, shape, -3, 3));
-    return *this;
-  }
-  template <typename Value> CaseBuilder &set(std::string name, Value value) {
-    made.label += " " + name + "=" + std::to_string(value);
-    made.attributes.set(std::move(name), value);
-    return *this;
-  }
-  CaseBuilder &integer(std::string name, int64_t value) { return set(std::move(name), value); }
-
-private:
-  Tensor filled(DType dtype, const Shape &shape, double low, double high) {
-    Tensor tensor(dtype, shape);
-    for (int64_t i = 0; i < tensor.elements(); ++i)
-      tensor.set(i, low < high ? std::uniform_real_distribution<double>(low, high)(random) : low);
-    return tensor;
-  }
-  void describe(const Shape &shape) {
-    made.label += " [";
-    for (size_t i = 0; i < shape.size(); ++i)
-      made.label += (i ? "," : "") + std::to_string(shape[i]);
-    made.label += "]";
-  }
-
-  std::vector<Case> &cases;
-  Case made;
-  std::mt19937 random;
-};
-
-using Cases = std::vector<Case>;
-} // namespace
-
-static constexpr double epsilon = 1e-5;
 
 static void addLinear(Cases &cases, DType t, Shape lead, int64_t k, int64_t n) {
   auto with = [&](int64_t last) {
@@ -424,146 +353,6 @@ static void addMovement(Cases &cases, DType t, Shape shape) {
   }
 }
 
-/// Calls with sums in `chunks` chunks: samples b, positions s, and width d of which a head has c.
-static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, int64_t n, int64_t chunks) {
-  int64_t c = d / chunks;
-  CaseBuilder(cases, "linear", t).in({b, s, d}).in({n, d}).in({n}).out({b, s, n}).integer("chunks", chunks);
-  CaseBuilder(cases, "linear_dgrad", t).in({b, s, d}).in({d, n}).out({b, s, n}).integer("chunks", chunks);
-  for (int64_t accumulate : {0, 1}) {
-    CaseBuilder(cases, "linear_wgrad", t)
-        .in({b, s, n})
-        .in({b, s, d})
-        .outA({n, d})
-        .integer("chunks", b)
-        .integer("accumulate", accumulate);
-    CaseBuilder(cases, "sum_leading", t).in({b, d}).outA({d}).integer("chunks", b).integer("accumulate", accumulate);
-    CaseBuilder(cases, "embedding_grad", t)
-        .tokens({b, s}, 0, int(2 * n))
-        .in({b, s, d})
-        .outA({n, d})
-        .integer("vocab_offset", n / 2)
-        .integer("chunks", b)
-        .integer("accumulate", accumulate);
-  }
-  CaseBuilder(cases, "linear_dgrad_sum", t)
-      .in({b, s, d})
-      .in({b, s, 2 * d})
-      .in({b, s, d})
-      .in({d, n})
-      .in({2 * d, n})
-      .in({d, n})
-      .out({b, s, n})
-      .integer("chunks", chunks);
-  CaseBuilder(cases, "linear_dgrad_sum", t).in({b, s, d}).in({d, n}).out({b, s, n});
-  CaseBuilder(cases, "sum_positions", t).in({b, chunks * s, d}).outA({b, d}).integer("chunks", chunks);
-  CaseBuilder(cases, "sum_positions", t).in({b, s, n}).outA({b, n});
-  CaseBuilder(cases, "rms_norm_grad", t)
-      .in({b, chunks * s, d})
-      .in({b, chunks * s, d})
-      .in({d})
-      .inA({b, chunks * s}, 0.5, 2)
-      .out({b, chunks * s, d})
-      .outA({b, d})
-      .integer("chunks", chunks);
-  CaseBuilder(cases, "layer_norm_grad", t)
-      .in({b, chunks * s, d})
-      .in({b, chunks * s, d})
-      .in({d})
-      .inA({b, chunks * s})
-      .inA({b, chunks * s}, 0.5, 2)
-      .out({b, chunks * s, d})
-      .outA({b, d})
-      .outA({b, d})
-      .integer("chunks", chunks);
-  CaseBuilder(cases, "head_norm_grad", t)
-      .in({b, s, d})
-      .in({b, s, d})
-      .in({c})
-      .out({b, s, d})
-      .outA({b, c})
-      .set("epsilon", epsilon)
-      .integer("chunks", chunks);
-  CaseBuilder(cases, "softmax_sums", t)
-      .in({b, s, d}, -8, 8)
-      .tokens({b, s}, -1, int(d))
-      .inA({b, s}, 7, 9)
-      .outA({b, s})
-      .outA({b, s})
-      .integer("chunks", chunks);
-  CaseBuilder(cases, "row_mean", t)
-      .in({b, s, d}, -8, 8)
-      .outA({b, s})
-      .integer("vocabulary", 2 * d)
-      .integer("chunks", chunks);
-  CaseBuilder(cases, "token_loss", t)
-      .tokens({b, s}, -1, int(n))
-      .inA({b, s}, -8, 8)
-      .inA({b, s}, 1, 90)
-      .inA({b, s}, -8, 8)
-      .outA({})
-      .outA({})
-      .outA({b, s})
-      .integer("chunks", b);
-  for (int64_t dim : {0, 1})
-    CaseBuilder(cases, "sum_squares", t)
-        .inA({chunks * b, d})
-        .outA({})
-        .integer("chunks", chunks)
-        .integer("chunk_dim", dim);
-  double scale = 1 / std::sqrt(double(c));
-  CaseBuilder(cases, "attention", t)
-      .in({b, s, d}, -2, 2)
-      .in({b, s, d}, -2, 2)
-      .in({b, s, d})
-      .out({b, s, d})
-      .outA({b, chunks, s})
-      .integer("head_dim", c)
-      .integer("causal", 1)
-      .set("scale", scale)
-      .integer("chunks", 1);
-  CaseBuilder(cases, "attention_grad", t)
-      .in({b, s, d})
-      .in({b, s, d}, -2, 2)
-      .in({b, s, d}, -2, 2)
-      .in({b, s, d})
-      .in({b, s, d})
-      .inA({b, chunks, s}, 3, 6)
-      .out({b, s, d})
-      .out({b, s, d})
-      .out({b, s, d})
-      .integer("head_dim", c)
-      .integer("causal", 1)
-      .set("scale", scale)
-      .integer("chunks", chunks);
-  // All heads share one KV head.
-  CaseBuilder(cases, "attention_grad", t)
-      .in({b, s, d})
-      .in({b, s, d}, -2, 2)
-      .in({b, s, c}, -2, 2)
-      .in({b, s, c})
-      .in({b, s, d})
-      .inA({b, chunks, s}, 3, 6)
-      .out({b, s, d})
-      .out({b, s, c})
-      .out({b, s, c})
-      .integer("head_dim", c)
-      .integer("causal", 1)
-      .set("scale", scale)
-      .integer("chunks", chunks);
-}
-
-/// Every micro-batch of steps of 2, 5 and 8 of them.
-static void addAccumulateTree(Cases &cases, DType t, int64_t n) {
-  for (auto [microBatches, levels] : {std::pair(2, 1), {5, 3}, {8, 3}})
-    for (int number = 0; number < microBatches; ++number) {
-      CaseBuilder builder(cases, "accumulate_tree", accumulatorOf(t));
-      builder.inA({n}).tokens({}, number, number + 1).integer("micro_batches", microBatches);
-      for (int level = 0; level < levels; ++level)
-        builder.outA({n});
-      builder.integer("accumulate", (1 << levels) - 1);
-    }
-}
-
 static constexpr DType computeTypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16};
 
 static Cases makeCases() {
@@ -592,12 +381,7 @@ static Cases makeCases() {
     addHeadNorm(cases, t, {2, 3}, 1, 1);
     addHeadNorm(cases, t, {2, 3}, 3, 5);
     addHeadNorm(cases, t, {70}, 4, 66);
-    addChunked(cases, t, 1, 1, 1, 1, 1);
-    addChunked(cases, t, 3, 5, 24, 7, 4);
-    addChunked(cases, t, 4, 33, 80, 70, 8);
-    addChunked(cases, t, 5, 290, 66, 300, 2);
-    addAccumulateTree(cases, t, 7);
-    addAccumulateTree(cases, t, 17001);
+    addChunkedCases(cases, t);
     addScalars(cases, t);
     addMovement(cases, t, {3, 5, 7});
     addMovement(cases, t, {1});
@@ -622,7 +406,6 @@ std::vector<Case> tgpt::test::largeCases() {
     addDropout(cases, t, 3, 50, 333);
     addHeadNorm(cases, t, {2, 300}, 6, 40);
     addOptimizer(cases, t, 100000);
-    addChunked(cases, t, 5, 130, 320, 270, 8);
     addMovement(cases, t, {60, 70, 20});
   }
   return cases;

@@ -1,0 +1,50 @@
+//===- test/e2e/Outcome.h - all that a few steps leave behind -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_TEST_E2E_OUTCOME_H
+#define TGPT_TEST_E2E_OUTCOME_H
+
+#include "runtime/engine/Job.h"
+#include "test/e2e/TokenPattern.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tgpt::runtime {
+
+/// Losses and gradient norms of the steps, and the bytes of every variable after them.
+struct Outcome {
+  std::vector<double> losses, norms;
+  std::map<std::string, std::vector<std::byte>> variables;
+
+  bool operator==(const Outcome &) const = default;
+};
+
+/// Trains three steps; copies are equal and no rank needs other memory than planned.
+inline Outcome outcomeOf(const plan::Plan &plan, const JobOptions &options = {}) {
+  Job job(plan, options);
+  job.initializeVariables();
+  TokenPattern inputs(plan, 3e-3);
+  Outcome outcome;
+  for (inputs.step = 1; inputs.step <= 3; ++inputs.step) {
+    const StepMetrics &metrics = job.runStep(inputs);
+    outcome.losses.push_back(metrics.loss);
+    outcome.norms.push_back(metrics.gradNorm);
+  }
+  for (const std::string &name : job.variableNames())
+    outcome.variables[name] = job.readVariable(name).bytes;
+  job.verifyCopiesEqual();
+  for (int64_t rank = 0; rank < job.ranks(); ++rank)
+    EXPECT_EQ(job.highWaterBytes(rank), job.plannedBytes(rank)) << job.describeRank(rank);
+  return outcome;
+}
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_TEST_E2E_OUTCOME_H

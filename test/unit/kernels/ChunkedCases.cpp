@@ -1,0 +1,162 @@
+//===- ChunkedCases.cpp - calls with sums in chunks -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/kernels/CaseBuilder.h"
+
+#include <cmath>
+
+using namespace tgpt::runtime;
+using namespace tgpt::test;
+
+/// Calls with sums in `chunks` chunks: samples b, positions s, and width d of which a head has c.
+static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, int64_t n, int64_t chunks) {
+  int64_t c = d / chunks;
+  CaseBuilder(cases, "linear", t).in({b, s, d}).in({n, d}).in({n}).out({b, s, n}).integer("chunks", chunks);
+  CaseBuilder(cases, "linear_dgrad", t).in({b, s, d}).in({d, n}).out({b, s, n}).integer("chunks", chunks);
+  for (int64_t accumulate : {0, 1}) {
+    CaseBuilder(cases, "linear_wgrad", t)
+        .in({b, s, n})
+        .in({b, s, d})
+        .outA({n, d})
+        .integer("chunks", b)
+        .integer("accumulate", accumulate);
+    CaseBuilder(cases, "sum_leading", t).in({b, d}).outA({d}).integer("chunks", b).integer("accumulate", accumulate);
+    CaseBuilder(cases, "embedding_grad", t)
+        .tokens({b, s}, 0, int(2 * n))
+        .in({b, s, d})
+        .outA({n, d})
+        .integer("vocab_offset", n / 2)
+        .integer("chunks", b)
+        .integer("accumulate", accumulate);
+  }
+  CaseBuilder(cases, "linear_dgrad_sum", t)
+      .in({b, s, d})
+      .in({b, s, 2 * d})
+      .in({b, s, d})
+      .in({d, n})
+      .in({2 * d, n})
+      .in({d, n})
+      .out({b, s, n})
+      .integer("chunks", chunks);
+  CaseBuilder(cases, "linear_dgrad_sum", t).in({b, s, d}).in({d, n}).out({b, s, n});
+  CaseBuilder(cases, "sum_positions", t).in({b, chunks * s, d}).outA({b, d}).integer("chunks", chunks);
+  CaseBuilder(cases, "sum_positions", t).in({b, s, n}).outA({b, n});
+  CaseBuilder(cases, "rms_norm_grad", t)
+      .in({b, chunks * s, d})
+      .in({b, chunks * s, d})
+      .in({d})
+      .inA({b, chunks * s}, 0.5, 2)
+      .out({b, chunks * s, d})
+      .outA({b, d})
+      .integer("chunks", chunks);
+  CaseBuilder(cases, "layer_norm_grad", t)
+      .in({b, chunks * s, d})
+      .in({b, chunks * s, d})
+      .in({d})
+      .inA({b, chunks * s})
+      .inA({b, chunks * s}, 0.5, 2)
+      .out({b, chunks * s, d})
+      .outA({b, d})
+      .outA({b, d})
+      .integer("chunks", chunks);
+  CaseBuilder(cases, "head_norm_grad", t)
+      .in({b, s, d})
+      .in({b, s, d})
+      .in({c})
+      .out({b, s, d})
+      .outA({b, c})
+      .set("epsilon", epsilon)
+      .integer("chunks", chunks);
+  CaseBuilder(cases, "softmax_sums", t)
+      .in({b, s, d}, -8, 8)
+      .tokens({b, s}, -1, int(d))
+      .inA({b, s}, 7, 9)
+      .outA({b, s})
+      .outA({b, s})
+      .integer("chunks", chunks);
+  CaseBuilder(cases, "row_mean", t)
+      .in({b, s, d}, -8, 8)
+      .outA({b, s})
+      .integer("vocabulary", 2 * d)
+      .integer("chunks", chunks);
+  CaseBuilder(cases, "token_loss", t)
+      .tokens({b, s}, -1, int(n))
+      .inA({b, s}, -8, 8)
+      .inA({b, s}, 1, 90)
+      .inA({b, s}, -8, 8)
+      .outA({})
+      .outA({})
+      .outA({b, s})
+      .integer("chunks", b);
+  for (int64_t dim : {0, 1})
+    CaseBuilder(cases, "sum_squares", t)
+        .inA({chunks * b, d})
+        .outA({})
+        .integer("chunks", chunks)
+        .integer("chunk_dim", dim);
+  double scale = 1 / std::sqrt(double(c));
+  CaseBuilder(cases, "attention", t)
+      .in({b, s, d}, -2, 2)
+      .in({b, s, d}, -2, 2)
+      .in({b, s, d})
+      .out({b, s, d})
+      .outA({b, chunks, s})
+      .integer("head_dim", c)
+      .integer("causal", 1)
+      .set("scale", scale)
+      .integer("chunks", 1);
+  CaseBuilder(cases, "attention_grad", t)
+      .in({b, s, d})
+      .in({b, s, d}, -2, 2)
+      .in({b, s, d}, -2, 2)
+      .in({b, s, d})
+      .in({b, s, d})
+      .inA({b, chunks, s}, 3, 6)
+      .out({b, s, d})
+      .out({b, s, d})
+      .out({b, s, d})
+      .integer("head_dim", c)
+      .integer("causal", 1)
+      .set("scale", scale)
+      .integer("chunks", chunks);
+  // All heads share one KV head.
+  CaseBuilder(cases, "attention_grad", t)
+      .in({b, s, d})
+      .in({b, s, d}, -2, 2)
+      .in({b, s, c}, -2, 2)
+      .in({b, s, c})
+      .in({b, s, d})
+      .inA({b, chunks, s}, 3, 6)
+      .out({b, s, d})
+      .out({b, s, c})
+      .out({b, s, c})
+      .integer("head_dim", c)
+      .integer("causal", 1)
+      .set("scale", scale)
+      .integer("chunks", chunks);
+}
+
+/// Every micro-batch of steps of 2, 5 and 8 of them.
+static void addAccumulateTree(Cases &cases, DType t, int64_t n) {
+  for (auto [microBatches, levels] : {std::pair(2, 1), {5, 3}, {8, 3}})
+    for (int number = 0; number < microBatches; ++number) {
+      CaseBuilder builder(cases, "accumulate_tree", accumulatorOf(t));
+      builder.inA({n}).tokens({}, number, number + 1).integer("micro_batches", microBatches);
+      for (int level = 0; level < levels; ++level)
+        builder.outA({n});
+      builder.integer("accumulate", (1 << levels) - 1);
+    }
+}
+
+void tgpt::test::addChunkedCases(Cases &cases, DType t) {
+  addChunked(cases, t, 1, 1, 1, 1, 1);
+  addChunked(cases, t, 3, 5, 24, 7, 4);
+  addChunked(cases, t, 4, 33, 80, 70, 8);
+  addChunked(cases, t, 5, 290, 66, 300, 2);
+  addAccumulateTree(cases, t, 7);
+  addAccumulateTree(cases, t, 17001);
+  addChunked(cases, t, 5, 130, 320, 270, 8);
+}
