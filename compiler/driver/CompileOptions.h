@@ -59,6 +59,8 @@ struct CompileOptions {
 
   /// Layers ahead of use that stage 3 gathers parameters.
   int64_t gathersAhead() const { return zero == 3 && overlap ? prefetch : 0; }
+  /// What may be under way ahead of its use; a layer's parameters are two buckets or more, the norms and the rest.
+  int64_t collectivesAhead() const { return prefetch > 0 ? 2 * prefetch : 1; }
 };
 
 } // namespace tgpt

@@ -121,12 +121,11 @@ static std::string zeroPipeline(const CompileOptions &options) {
 }
 
 static std::string pipelinePipeline(const CompileOptions &options) {
-  // A layer's parameters are two buckets or more, the norms and the rest.
-  int64_t ahead = std::max<int64_t>(2 * options.prefetch, 1);
   return (options.dp > 1 ? "dist-choose-stages" : chooseStages(options)) + ",dist-split-stages" +
          (options.schedule == "zero-bubble" ? ",dist-split-weight-gradients" : "") +
          ",dist-schedule{kind=" + options.schedule + " micro-batches=" + std::to_string(options.microBatches) + "}" +
-         (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(ahead) + "}" : "");
+         (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(options.collectivesAhead()) + "}"
+                          : "");
 }
 
 static std::string assignMemory(const CompileOptions &options) {

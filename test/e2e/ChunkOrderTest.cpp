@@ -191,7 +191,8 @@ private:
                                     (isSplit ? ",dist-split-weight-gradients" : ""));
     schedule(*module, options);
     if (options.overlap)
-      compiler.runPasses(*module, "dist-overlap-collectives{prefetch=" + std::to_string(options.prefetch) + "}");
+      compiler.runPasses(*module,
+                         "dist-overlap-collectives{prefetch=" + std::to_string(options.collectivesAhead()) + "}");
     compiler.runPhases(*module, options, "pipelined", "plan");
     return compiler.emit(*module, options);
   }
