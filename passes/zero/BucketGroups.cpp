@@ -27,7 +27,8 @@ SmallVector<TrainedParameter> tgpt::findTrainedParameters(ModuleOp module) {
   llvm::DenseSet<StringAttr> carries; // sums of some micro-batches
   if (func::FuncOp microBatch = findPhase(module, "micro_batch")) {
     microBatch.walk([&](AccumulateOp accumulate) {
-      for (FlatSymbolRefAttr level : ArrayRef(accumulate.getLevels()).drop_back())
+      SmallVector<FlatSymbolRefAttr> levels = accumulate.getLevels();
+      for (FlatSymbolRefAttr level : ArrayRef(levels).drop_back())
         carries.insert(level.getAttr());
     });
     microBatch.walk([&](ReadOp read) {

@@ -203,7 +203,7 @@ static void printStageReport(ModuleOp module, const CompileRequest &request, llv
   std::vector<int64_t> arenas(summary->stages());
   for (auto program : module.getOps<planir::ProgramOp>())
     for (auto stage : program.getBody().getOps<planir::StageOp>())
-      if (stage.getStage() < summary->stages())
+      if (static_cast<int64_t>(stage.getStage()) < summary->stages())
         arenas[stage.getStage()] = stage.getArenaBytes().value_or(0);
   if (llvm::is_contained(arenas, 0))
     arenas.clear();

@@ -167,7 +167,8 @@ TEST(MemoryReport, WhatIsNotKeptIsScratch) {
   plan::StageProgram &stage = *plan.mutable_stages(0);
   stage.mutable_regions(3)->set_slot_bytes(1536 + 640);
   stage.set_arena_bytes(stage.arena_bytes() + 2 * 640);
-  const StageMemoryReport &report = memoryReportOf(plan).stages[0];
+  MemoryReport whole = memoryReportOf(plan);
+  const StageMemoryReport &report = whole.stages[0];
   EXPECT_EQ(report.of(MemoryCategory::Activations).bytes, 3072);
   EXPECT_EQ(report.of(MemoryCategory::Scratch).bytes, 640 + 2 * 640);
 }

@@ -215,8 +215,9 @@ TEST(StageCutTest, oneChunkIsExact) {
     ASSERT_EQ(chosen.fits(problem), best.above == 0);
     ASSERT_GE(best.time, leastNanoseconds(problem));
     ASSERT_GE(leastNanoseconds(problem), problem.lowerBoundNanoseconds());
-    if (problem.limitBytes == 0)
+    if (problem.limitBytes == 0) {
       ASSERT_EQ(best.time, leastNanoseconds(problem));
+    }
     limited += problem.limitBytes > 0;
     impossible += !chosen.fits(problem);
   }
