@@ -162,17 +162,6 @@ void ProgramLowering::addMessages(StageLowering &lowering, int64_t stage) {
   }
 }
 
-static planir::SegmentKind kindOf(dist::SegmentKind kind) {
-  switch (kind) {
-  case dist::SegmentKind::Begin: return planir::SegmentKind::Begin;
-  case dist::SegmentKind::Forward: return planir::SegmentKind::Forward;
-  case dist::SegmentKind::Backward: return planir::SegmentKind::Backward;
-  case dist::SegmentKind::WeightGradient: return planir::SegmentKind::WeightGradient;
-  case dist::SegmentKind::Update: return planir::SegmentKind::Update;
-  }
-  llvm_unreachable("a kind of the enum");
-}
-
 /// Begin first, the entries of the dist.schedule, update last.
 void ProgramLowering::addSchedule(planir::StageOp stage, dist::ScheduleOp schedule) {
   llvm::StringMap<planir::SegmentChannels> channels;
@@ -194,7 +183,7 @@ void ProgramLowering::addSchedule(planir::StageOp stage, dist::ScheduleOp schedu
   for (auto [list, phase] : lists)
     for (StringRef text : list.getAsValueRange<StringAttr>()) {
       dist::ScheduledSegment entry = *dist::ScheduledSegment::parse(text); // checked by dist.schedule
-      add(kindOf(entry.kind), entry.chunk, entry.microBatch, entry.slot, phase);
+      add(planKindOf(entry.kind), entry.chunk, entry.microBatch, entry.slot, phase);
     }
   add(planir::SegmentKind::Update, 0, -1, 0, planir::SchedulePhase::None);
   planir::ScheduleOp::create(builder, schedule.getLoc(), builder.getArrayAttr(runs));

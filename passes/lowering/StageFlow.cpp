@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace tgpt;
 
-static planir::SegmentKind kindOf(dist::SegmentKind kind) {
+planir::SegmentKind tgpt::planKindOf(dist::SegmentKind kind) {
   switch (kind) {
   case dist::SegmentKind::Begin: return planir::SegmentKind::Begin;
   case dist::SegmentKind::Forward: return planir::SegmentKind::Forward;
@@ -174,7 +174,7 @@ LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stag
 }
 
 LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp op, int64_t stage) {
-  planir::SegmentKind kind = kindOf(op.getKind());
+  planir::SegmentKind kind = planKindOf(op.getKind());
   int64_t chunk = op.getChunk();
   for (const FlowSegment &earlier : segments)
     if (earlier.kind == kind && earlier.chunk == chunk)

@@ -20,6 +20,9 @@
 
 namespace tgpt {
 
+/// The kind of segment in a plan.
+planir::SegmentKind planKindOf(dist::SegmentKind kind);
+
 /// One thing a stage does.
 struct FlowItem {
   enum class Kind { Compute, Send, Receive, Input, Output };

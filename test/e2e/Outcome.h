@@ -26,13 +26,13 @@ struct Outcome {
   bool operator==(const Outcome &) const = default;
 };
 
-/// Trains three steps; copies are equal and no rank needs other memory than planned.
-inline Outcome outcomeOf(const plan::Plan &plan, const JobOptions &options = {}) {
+/// Trains; copies are equal and no rank needs other memory than planned.
+inline Outcome outcomeOf(const plan::Plan &plan, const JobOptions &options = {}, int steps = 3) {
   Job job(plan, options);
   job.initializeVariables();
   TokenPattern inputs(plan, 3e-3);
   Outcome outcome;
-  for (inputs.step = 1; inputs.step <= 3; ++inputs.step) {
+  for (inputs.step = 1; inputs.step <= steps; ++inputs.step) {
     const StepMetrics &metrics = job.runStep(inputs);
     outcome.losses.push_back(metrics.loss);
     outcome.norms.push_back(metrics.gradNorm);

@@ -6,45 +6,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/e2e/CompiledModel.h"
-#include "test/e2e/TokenPattern.h"
+#include "test/e2e/Outcome.h"
 #include "test/e2e/Values.h"
 
 #include <gtest/gtest.h>
-
-#include <map>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
 
 namespace {
 
-constexpr double learningRate = 3e-3;
-
 plan::Plan compile(const std::string &flags) {
   return compileRecipe(std::filesystem::path(TGPT_RECIPES_DIR) / "nano.yaml", "--seed=3 " + flags);
 }
 
-struct Outcome {
-  std::vector<double> losses, norms;
-  std::map<std::string, std::vector<std::byte>> variables;
-};
-
 Outcome train(const plan::Plan &plan, int steps, int threadsPerRank = 1) {
   JobOptions options;
   options.threadsPerRank = threadsPerRank;
-  Job job(plan, options);
-  job.initializeVariables();
-  TokenPattern inputs(plan, learningRate);
-  Outcome outcome;
-  for (inputs.step = 1; inputs.step <= steps; ++inputs.step) {
-    const StepMetrics &metrics = job.runStep(inputs);
-    outcome.losses.push_back(metrics.loss);
-    outcome.norms.push_back(metrics.gradNorm);
-  }
-  for (const std::string &name : job.variableNames())
-    outcome.variables[name] = job.readVariable(name).bytes;
-  job.verifyCopiesEqual();
-  return outcome;
+  return outcomeOf(plan, options, steps);
 }
 
 } // namespace
