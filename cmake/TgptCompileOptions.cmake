@@ -6,6 +6,12 @@ endif()
 # enough for a stack trace and half the size of full debug information.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 
+# Headers of MLIR, not our code, are what a compiler spends its time on.
+if(TGPT_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
+endif()
+
 find_program(TGPT_CCACHE ccache)
 if(TGPT_CCACHE)
   # A precompiled header is only cacheable when ccache may ignore its time stamp.

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 steps=${1:-8}
 
 scripts/install-dependencies.sh
-cmake --preset release >/dev/null
+scripts/configure.sh release
 cmake --build --preset release --target tgpt-opt tgpt-import tgpt-run >/dev/null
 
 work=$PWD/build-release/bench

@@ -16,7 +16,7 @@ echo "== 1/5 packages: compiler, MLIR 22 and libraries from Debian"
 scripts/install-dependencies.sh
 
 echo "== 2/5 build (some minutes the first time)"
-cmake --preset dev >/dev/null
+scripts/configure.sh dev
 cmake --build --preset dev --target tgpt-opt tgpt-import tgpt-data tgpt-run
 
 bin=build/bin

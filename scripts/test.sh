@@ -22,8 +22,7 @@ for preset in "${presets[@]}"; do
   build=build
   [ "$preset" = dev ] || build="build-$preset"
   echo "== $preset: building in $build"
-  cmake --preset "$preset" >"$build.configure.log" 2>&1 || { cat "$build.configure.log"; exit 1; }
-  rm -f "$build.configure.log"
+  scripts/configure.sh "$preset"
   cmake --build --preset "$preset" -- -k 0 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Running)' || true
   cmake --build --preset "$preset" >/dev/null || { echo "test.sh: error: the build failed, see above" >&2; exit 1; }
   echo "== $preset: testing"

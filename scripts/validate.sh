@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 program=build/bin/tgpt-validate
 if [ ! -x "$program" ]; then
-  cmake --preset dev >/dev/null
+  scripts/configure.sh dev
   cmake --build --preset dev --target tgpt-validate
 fi
 exec "$program" "${1:-summary}" validation

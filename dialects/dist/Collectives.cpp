@@ -22,11 +22,6 @@ using namespace tgpt::dist;
 
 using Axes = LayoutAttr::Axes;
 
-static Axes axesIn(ArrayAttr attribute) {
-  auto range = attribute.getAsValueRange<StringAttr>();
-  return Axes(range.begin(), range.end());
-}
-
 static std::string quoted(ArrayRef<StringRef> axes) {
   return axes.empty() ? "no axis" : "\"" + llvm::join(axes, "\", \"") + "\"";
 }

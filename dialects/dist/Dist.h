@@ -68,6 +68,9 @@ std::string virtualStageText(int64_t stage, int64_t chunk);
 /// True when a collective stays within groups of tensor-parallel ranks.
 bool isWithinTensorGroup(mlir::Operation *collective);
 
+/// The names in a list of axes.
+LayoutAttr::Axes axesIn(mlir::ArrayAttr axes);
+
 /// The layout in the encoding of a tensor type (of the tensor, where it is pending), or null.
 LayoutAttr layoutOf(mlir::Type type);
 inline LayoutAttr layoutOf(mlir::Value value) {

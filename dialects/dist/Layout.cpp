@@ -29,11 +29,9 @@ static ArrayAttr sortedAxesAttr(MLIRContext *context, ArrayRef<StringRef> axes) 
   return axesAttr(context, sorted);
 }
 
-static LayoutAttr::Axes axesIn(ArrayAttr attribute) {
-  LayoutAttr::Axes axes;
-  for (Attribute axis : attribute)
-    axes.push_back(cast<StringAttr>(axis).getValue());
-  return axes;
+LayoutAttr::Axes dist::axesIn(ArrayAttr axes) {
+  auto names = axes.getAsValueRange<StringAttr>();
+  return LayoutAttr::Axes(names.begin(), names.end());
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,7 +14,7 @@ using namespace tgpt;
 /// Up to so many virtual stages every move is tried, above it those from the slowest or fullest rank.
 static constexpr int64_t mostToTryAll = 64;
 /// Parts and virtual stages looked at, in all: some seconds would be the most.
-static constexpr int64_t mostSteps = 1 << 27;
+static constexpr int64_t mostTrials = 1 << 27;
 
 namespace {
 
@@ -62,7 +62,7 @@ bool improve(const StageProblem &problem, std::vector<int64_t> &layers, Judgemen
   for (int64_t from = 0; from < count; ++from)
     for (int64_t to = 0; to < count; ++to) {
       bool isTried = count <= mostToTryAll || from % problem.stages == worst;
-      if (from == to || layers[from] == 0 || !isTried || steps > mostSteps)
+      if (from == to || layers[from] == 0 || !isTried || steps > mostTrials)
         continue;
       steps += count + problem.layers();
       --layers[from], ++layers[to];

@@ -12,38 +12,10 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Gemm.h"
+#include "runtime/kernels/cpu/RowConversion.h"
 #include "runtime/kernels/cpu/Workspace.h"
 
-#ifdef __F16C__
-#include <immintrin.h>
-#endif
-
 namespace tgpt::runtime::cpu::TGPT_ISA {
-
-template <typename T> static void widenRow(const T *from, float *to, int64_t n) {
-  int64_t i = 0;
-#ifdef __F16C__
-  if constexpr (std::is_same_v<T, Float16>)
-    for (; i + 8 <= n; i += 8)
-      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from + i))));
-#endif
-#pragma omp simd
-  for (int64_t rest = i; rest < n; ++rest)
-    to[rest] = load(from[rest]);
-}
-
-template <typename T> static void narrowRow(const float *from, T *to, int64_t n) {
-  int64_t i = 0;
-#ifdef __F16C__
-  if constexpr (std::is_same_v<T, Float16>)
-    for (; i + 8 <= n; i += 8)
-      _mm_storeu_si128(reinterpret_cast<__m128i *>(to + i),
-                       _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-#endif
-#pragma omp simd
-  for (int64_t rest = i; rest < n; ++rest)
-    to[rest] = store<T>(from[rest]);
-}
 
 /// A dense f32 copy of a matrix; null when memory is exhausted.
 template <typename T>

@@ -14,6 +14,7 @@
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
+#include "runtime/kernels/cpu/RowConversion.h"
 #include "runtime/kernels/cpu/Workspace.h"
 
 #include <atomic>
@@ -77,19 +78,8 @@ template <typename A> static void rotateHead(const A *x, A *y, const A *cosines,
   }
 }
 
-/// Heads are short: rows of 16-bit elements are widened and narrowed whole.
-template <typename T> static void widenRow(const T *x, float *to, int64_t n) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i)
-    to[i] = load(x[i]);
-}
-template <typename T> static void narrowRow(const float *x, T *to, int64_t n) {
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i)
-    to[i] = store<T>(x[i]);
-}
-
-/// All heads of one position; `row` holds `width` elements.
+/// All heads of one position; `row` holds `width` elements. Heads are short: 16-bit elements are widened and narrowed
+/// a whole position at a time.
 template <typename T, typename A>
 static void rotatePosition(const T *x, T *y, A *row, const A *cosines, const A *sines, A sign, int64_t c,
                            int64_t width) {

@@ -32,7 +32,7 @@ static void addInstruction(plan::Segment &segment, plan::Instruction::Kind kind,
 
 /// Four dp ranks; a forward run three times with two all_reduces of 100 floats, an
 /// all_gather of 25 into 100 and a send of 50, and a kernel.
-static plan::Plan smallPlan() {
+static plan::Plan twoRanksPlan() {
   plan::Plan plan;
   plan.set_model_name("small");
   for (auto [name, size] : {std::pair("dp", 4), std::pair("pp", 2)}) {
@@ -56,7 +56,7 @@ static plan::Plan smallPlan() {
 }
 
 TEST(CommunicationReport, CountsCallsOfTheWholeSchedule) {
-  CommunicationReport report = communicationReportOf(smallPlan());
+  CommunicationReport report = communicationReportOf(twoRanksPlan());
   ASSERT_EQ(report.exchanges.size(), 3u);
   const Exchange &reduce = report.exchanges[0], &gather = report.exchanges[1], &send = report.exchanges[2];
   EXPECT_EQ(reduce.what, "all_reduce sum");
@@ -71,7 +71,7 @@ TEST(CommunicationReport, CountsCallsOfTheWholeSchedule) {
 }
 
 TEST(CommunicationReport, SentBytesAreThoseOfOptimalAlgorithms) {
-  CommunicationReport report = communicationReportOf(smallPlan());
+  CommunicationReport report = communicationReportOf(twoRanksPlan());
   EXPECT_DOUBLE_EQ(report.exchanges[0].sentBytes, 6 * 400 * 2 * 0.75);
   EXPECT_DOUBLE_EQ(report.exchanges[1].sentBytes, 3 * 400 * 0.75);
   EXPECT_DOUBLE_EQ(report.exchanges[2].sentBytes, 3 * 200);
@@ -79,7 +79,7 @@ TEST(CommunicationReport, SentBytesAreThoseOfOptimalAlgorithms) {
 
 // From one chunk of a stage to another; a weight_gradient comes before the update.
 TEST(CommunicationReport, AMessageToItselfLeavesNoRank) {
-  plan::Plan plan = smallPlan();
+  plan::Plan plan = twoRanksPlan();
   plan::StageProgram &stage = *plan.mutable_stages(0);
   plan::Segment update = stage.segments(0);
   update.set_kind(plan::Segment::UPDATE);
@@ -99,7 +99,7 @@ TEST(CommunicationReport, AMessageToItselfLeavesNoRank) {
 }
 
 TEST(CommunicationReport, TextAndJsonSayTheSame) {
-  CommunicationReport report = communicationReportOf(smallPlan());
+  CommunicationReport report = communicationReportOf(twoRanksPlan());
   EXPECT_THAT(communicationReportText(report),
               HasSubstr("0  forward  all_reduce sum       dp      4      6  2.34 KiB"));
   EXPECT_THAT(communicationReportJson(report), HasSubstr("\"payload_bytes\": 2400,\n      \"sent_bytes\": 3600.0"));

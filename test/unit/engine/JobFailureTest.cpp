@@ -23,25 +23,6 @@ using namespace tgpt::test;
 
 namespace {
 
-std::string errorOf(const std::function<void()> &body) {
-  try {
-    body();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-/// Fails on one dp index and micro-batch.
-class FailingInputs final : public TinyInputs {
-public:
-  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
-    if (dpIndex == 1 && microBatch == 2)
-      throw Error("token id 70000 is beyond the vocabulary of 50257");
-    TinyInputs::fill(input, dpIndex, microBatch, destination);
-  }
-};
-
 KernelStatus failingKernel(const KernelCall &) {
   return {"the sky is falling"};
 }
@@ -77,7 +58,7 @@ TEST(JobFailure, AxisOffsetsAreCheckedAtTheirLastRank) {
 TEST(JobFailure, FailingInputEndsTheJobWithItsPlace) {
   Job job(tinyPipeline(), referenceOptions());
   job.initializeVariables();
-  FailingInputs inputs;
+  FailingInputs inputs("token id 70000 is beyond the vocabulary of 50257");
   auto start = std::chrono::steady_clock::now();
   std::string error = errorOf([&] { job.runStep(inputs); });
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));

@@ -43,25 +43,6 @@ private:
   std::atomic<bool> slept{false};
 };
 
-/// Fails on one dp index and micro-batch.
-class FailingInputs final : public TinyInputs {
-public:
-  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
-    if (dpIndex == 1 && microBatch == 2)
-      throw Error("no such sample");
-    TinyInputs::fill(input, dpIndex, microBatch, destination);
-  }
-};
-
-std::string errorOf(Job &job, StepInputs &inputs) {
-  try {
-    job.runStep(inputs);
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 } // namespace
 
 class StartedJob : public testing::TestWithParam<std::tuple<int64_t, int64_t, int64_t>> {};
@@ -118,14 +99,14 @@ TEST(Started, AFailingRankEndsTheCommunicationToo) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     Job job(startedPipeline(), referenceOptions());
     job.initializeVariables();
-    FailingInputs inputs;
+    FailingInputs inputs("no such sample");
     auto start = std::chrono::steady_clock::now();
-    std::string error = errorOf(job, inputs);
+    std::string error = errorOf([&] { job.runStep(inputs); });
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
     EXPECT_NE(error.find("stage 0, segment 'forward', instruction 0 (input values), micro-batch 2: no such sample"),
               std::string::npos)
         << error;
-    EXPECT_EQ(errorOf(job, inputs), error) << "the job stays failed";
+    EXPECT_EQ(errorOf([&] { job.runStep(inputs); }), error) << "the job stays failed";
   }
 }
 
@@ -136,7 +117,7 @@ TEST(Started, AStuckJobNamesTheCulprit) {
   Job job(startedPipeline(1, 2, 2), options);
   job.initializeVariables();
   SlowInputs inputs;
-  std::string error = errorOf(job, inputs);
+  std::string error = errorOf([&] { job.runStep(inputs); });
   // Whichever of the two comes to its inputs first.
   EXPECT_EQ(error.find("no rank has advanced for 0.5 s: rank "), 0u) << error;
   EXPECT_NE(error.find(" does not return from stage 0, segment 'forward', instruction 0 (input values), micro-batch 1"),

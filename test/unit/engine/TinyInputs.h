@@ -9,7 +9,11 @@
 
 #include "runtime/engine/Job.h"
 #include "runtime/engine/Scalar.h"
+#include "runtime/plan/Error.h"
 #include "test/unit/plan/TinyPipeline.h"
+
+#include <functional>
+#include <string>
 
 namespace tgpt::test {
 
@@ -20,6 +24,31 @@ public:
       runtime::storeElement(destination, tinyInput(dpIndex, microBatch, i), i);
   }
 };
+
+/// Fails on one dp index and micro-batch.
+class FailingInputs final : public TinyInputs {
+public:
+  explicit FailingInputs(std::string message) : message(std::move(message)) {}
+
+  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, runtime::TensorView destination) override {
+    if (dpIndex == 1 && microBatch == 2)
+      throw runtime::Error(message);
+    TinyInputs::fill(input, dpIndex, microBatch, destination);
+  }
+
+private:
+  std::string message;
+};
+
+/// What `body` throws as Error, or "no error".
+inline std::string errorOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const runtime::Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
 
 inline runtime::JobOptions referenceOptions() {
   runtime::JobOptions options;

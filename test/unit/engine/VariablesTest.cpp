@@ -58,15 +58,6 @@ LogicalTensor counting(const Job &job, const std::string &name, double first) {
   return tensor;
 }
 
-std::string errorOf(const std::function<void()> &body) {
-  try {
-    body();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 } // namespace
 
 TEST(Variables, WhatIsWrittenIsRead) {
