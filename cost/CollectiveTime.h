@@ -26,13 +26,28 @@
 
 namespace tgpt::cost {
 
+/// What the rings of an axis get of the topology, whatever they move.
+struct RingLinks {
+  double ranks = 1;
+  double bytesPerSecond = 0;         ///< of the slowest link that the worst-off group crosses, shared links counted
+  double reducingBytesPerSecond = 0; ///< the same of an all_reduce, where switches add up
+  double latencySeconds = 0;
+  double ringSeconds = 0, treeSeconds = 0; ///< hops of a ring; of an all_reduce's tree, up and down
+  double fillSeconds = 0;                  ///< of a chunk
+  int outermost = 0;                       ///< level that the group's ranks meet in
+};
+
+RingLinks ringLinks(const Topology &topology, const Group &group);
+
 /// `bytes` is the whole tensor: what every rank holds after an all_gather, or before a reduce_scatter.
+double allReduceSeconds(const RingLinks &ring, double bytes);
+double allGatherSeconds(const RingLinks &ring, double bytes);
 double allReduceSeconds(const Topology &topology, const Group &group, double bytes);
 double allGatherSeconds(const Topology &topology, const Group &group, double bytes);
 double reduceScatterSeconds(const Topology &topology, const Group &group, double bytes);
 /// `bytes` is what each rank holds.
 double allToAllSeconds(const Topology &topology, const Group &group, double bytes);
-/// From a rank to the one `distance` further on, every rank of a node doing the same.
+/// From a rank to the one `distance` further on, all ranks doing the same.
 double sendSeconds(const Topology &topology, double distance, double bytes);
 
 } // namespace tgpt::cost

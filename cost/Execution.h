@@ -26,7 +26,10 @@ enum class Recompute {
   Full       ///< whole layers, all but their inputs
 };
 
-/// Degrees and options of a run. Ranks are numbered tp, then cp, then dp, then pp.
+/// Axes of ranks: tp; cp and, outside of it, dp; pp.
+enum class RankAxis { Tensor, Data, Pipeline };
+
+/// Degrees and options of a run.
 struct Execution {
   double tp = 1, cp = 1, dp = 1, pp = 1;
   double chunks = 1; ///< model chunks of one pipeline rank (interleaved schedule)
@@ -42,12 +45,26 @@ struct Execution {
   bool fusedAttention = true;
   bool edgeStagesShorter = false;   ///< the first and the last stage (chunk) hold one layer less
   bool flatTensorInPipeline = true; ///< a stage's output is sent in tp pieces, one a rank
+  /// How ranks are numbered: neighbours along the first axis are consecutive. All three axes, each once.
+  std::array<RankAxis, 3> rankOrder = {RankAxis::Tensor, RankAxis::Data, RankAxis::Pipeline};
 
   double shardRanks() const { return zeroRanks > 0 ? zeroRanks : dp * cp; }
-  Group tensorGroup() const { return {tp, 1}; }
-  Group contextGroup() const { return {cp, tp}; }
-  Group dataGroup() const { return {dp * cp, tp}; }
-  double stageDistance() const { return tp * cp * dp; }
+  double ranksOf(RankAxis axis) const { return axis == RankAxis::Tensor ? tp : axis == RankAxis::Data ? dp * cp : pp; }
+  /// Distance of neighbours along the axis.
+  double strideOf(RankAxis axis) const {
+    double stride = 1;
+    for (std::size_t i = 0; i < rankOrder.size() && rankOrder[i] != axis; ++i)
+      stride *= ranksOf(rankOrder[i]);
+    return stride;
+  }
+  double ranks() const { return tp * cp * dp * pp; }
+  Group tensorGroup() const { return {tp, strideOf(RankAxis::Tensor), ranks()}; }
+  Group contextGroup() const { return {cp, strideOf(RankAxis::Data), ranks()}; }
+  Group dataGroup() const { return {dp * cp, strideOf(RankAxis::Data), ranks()}; }
+  /// The ranks that share one copy of the sharded states, and those that hold the same piece of it.
+  Group shardGroup() const { return {shardRanks(), strideOf(RankAxis::Data), ranks()}; }
+  Group replicaGroup() const { return {dp * cp / shardRanks(), strideOf(RankAxis::Data) * shardRanks(), ranks()}; }
+  double stageDistance() const { return strideOf(RankAxis::Pipeline); }
 };
 
 /// Bytes of one parameter's states (mixed-precision AdamW as in arXiv 1910.02054: 2 + 2 + 12).

@@ -13,14 +13,6 @@
 namespace tgpt::cost {
 namespace {
 
-/// The ranks that share one copy of the sharded states, and those that hold the same piece.
-struct DataGroups {
-  Group shard, replicate;
-
-  explicit DataGroups(const Execution &run)
-      : shard{run.shardRanks(), run.tp}, replicate{run.dp * run.cp / run.shardRanks(), run.tp * run.shardRanks()} {}
-};
-
 /// What so many parameters of a rank cost over dp: their gradients summed to where the states are, and the values
 /// brought back from there.
 struct DataSeconds {
@@ -28,16 +20,15 @@ struct DataSeconds {
 };
 
 DataSeconds dataSeconds(const Machine &machine, const Execution &run, double parameters) {
-  DataGroups groups(run);
   const Topology &topology = machine.topology;
   double gradient = machine.software.gradientBytes * parameters;
   DataSeconds seconds;
   if (run.zero == 0) {
     seconds.reduce = allReduceSeconds(topology, run.dataGroup(), gradient);
   } else {
-    seconds.reduce = reduceScatterSeconds(topology, groups.shard, gradient) +
-                     allReduceSeconds(topology, groups.replicate, gradient / groups.shard.ranks);
-    seconds.gather = allGatherSeconds(topology, groups.shard, 2 * parameters);
+    seconds.reduce = reduceScatterSeconds(topology, run.shardGroup(), gradient) +
+                     allReduceSeconds(topology, run.replicaGroup(), gradient / run.shardRanks());
+    seconds.gather = allGatherSeconds(topology, run.shardGroup(), 2 * parameters);
   }
   seconds.reduce /= machine.software.dataBandwidth;
   seconds.gather /= machine.software.dataBandwidth;

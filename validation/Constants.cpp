@@ -56,13 +56,17 @@ cost::DeviceRates Constants::device(const std::string &name) const {
 
 cost::Topology Constants::topology(const std::string &name) const {
   std::string key = "cluster." + name + ".";
-  cost::Topology topology;
-  topology.ranksPerNode = at(key + "ranks_per_node");
-  topology.node = {at(key + "node_bytes_per_second"), at(key + "node_reducing_bytes_per_second", 0),
-                   at(key + "node_latency_seconds"), at(key + "node_fill_seconds"), at("node.send_fill_seconds")};
-  topology.network = {at(key + "network_bytes_per_second"), 0, at("network.latency_seconds"),
-                      at("network.fill_seconds"), at("network.send_fill_seconds")};
-  return topology;
+  cost::Level node, network;
+  node.bytesPerSecond = at(key + "node_bytes_per_second");
+  node.reducingBytesPerSecond = at(key + "node_reducing_bytes_per_second", 0);
+  node.latencySeconds = at(key + "node_latency_seconds");
+  node.fillSeconds = at(key + "node_fill_seconds");
+  node.sendFillSeconds = at("node.send_fill_seconds");
+  network.bytesPerSecond = at(key + "network_bytes_per_second");
+  network.hopSeconds = at("network.latency_seconds");
+  network.fillSeconds = at("network.fill_seconds");
+  network.sendFillSeconds = at("network.send_fill_seconds");
+  return cost::Topology::ofNodes(at(key + "ranks_per_node"), node, network);
 }
 
 cost::Software Constants::software(const std::string &name) const {

@@ -9,12 +9,12 @@
 #include "compiler/driver/Phases.h"
 #include "compiler/driver/Variants.h"
 #include "compiler/emit/PlanEmitter.h"
-#include "compiler/frontend/ClusterFile.h"
 #include "compiler/report/CommunicationReport.h"
 #include "compiler/report/MemoryReport.h"
 #include "compiler/report/ScheduleReport.h"
 #include "compiler/report/StageReportText.h"
 #include "cost/DeviceText.h"
+#include "cost/cluster/ClusterFile.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/AsmState.h"
@@ -183,11 +183,11 @@ static FailureOr<CompileRequest> withCluster(CompileRequest request) {
   CompileOptions &options = request.options;
   if (!request.cluster.empty())
     try {
-      cost::DeviceProfile device = readClusterFile(request.cluster).device;
+      cost::DeviceProfile device = cost::readClusterFile(request.cluster).device;
       options.device = cost::deviceText(device);
       options.memoryLimitBytes = static_cast<int64_t>(std::min(device.planBytes(), 0x1p60));
       request.budget = budgetOf(device, request.cluster);
-    } catch (const ClusterError &error) {
+    } catch (const cost::ClusterError &error) {
       return fail(error.what());
     }
   if (request.givesMemoryGib)

@@ -14,11 +14,7 @@ namespace {
 
 /// 100 GB/s in a node of eight, 10 GB/s a rank between nodes, no latencies.
 Topology bandwidthOnly() {
-  Topology topology;
-  topology.ranksPerNode = 8;
-  topology.node = {1e11, 0, 0, 0, 0};
-  topology.network = {1e10, 0, 0, 0, 0};
-  return topology;
+  return Topology::ofNodes(8, {.bytesPerSecond = 1e11}, {.bytesPerSecond = 1e10});
 }
 
 TEST(CollectiveTimeTest, aRingMovesItsShareOverEveryLink) {
@@ -32,7 +28,7 @@ TEST(CollectiveTimeTest, aRingMovesItsShareOverEveryLink) {
 
 TEST(CollectiveTimeTest, aGroupOfOneMovesNothing) {
   Topology topology = bandwidthOnly();
-  topology.node.latencySeconds = 1;
+  topology.levels[0].latencySeconds = 1;
   EXPECT_EQ(allReduceSeconds(topology, {1, 1}, 1e9), 0);
   EXPECT_EQ(allGatherSeconds(topology, {1, 8}, 1e9), 0);
   EXPECT_EQ(allToAllSeconds(topology, {1, 1}, 1e9), 0);
@@ -49,13 +45,13 @@ TEST(CollectiveTimeTest, groupsOfANodeShareItsCards) {
 
 TEST(CollectiveTimeTest, theSlowestLinkRules) {
   Topology topology = bandwidthOnly();
-  topology.network.bytesPerSecond = 5e10; // 400 GB/s a node: NVLink is the slower
+  topology.levels[1].bytesPerSecond = 5e10; // 400 GB/s a node: NVLink is the slower
   EXPECT_DOUBLE_EQ(allGatherSeconds(topology, {16, 1}, 16e9), 15e9 / 1e11);
 }
 
 TEST(CollectiveTimeTest, aSwitchReducesOnlyForAWholeNode) {
   Topology topology = bandwidthOnly();
-  topology.node.reducingBytesPerSecond = 2e11;
+  topology.levels[0].reducingBytesPerSecond = 2e11;
   EXPECT_DOUBLE_EQ(allReduceSeconds(topology, {8, 1}, 8e9), 14e9 / 2e11);
   EXPECT_DOUBLE_EQ(allReduceSeconds(topology, {4, 1}, 8e9), 12e9 / 1e11);
   EXPECT_DOUBLE_EQ(allGatherSeconds(topology, {8, 1}, 8e9), 7e9 / 1e11);
@@ -63,15 +59,15 @@ TEST(CollectiveTimeTest, aSwitchReducesOnlyForAWholeNode) {
 
 TEST(CollectiveTimeTest, chunksCostTheRootOfTheirFill) {
   Topology topology = bandwidthOnly();
-  topology.node.latencySeconds = 1e-5;
-  topology.node.fillSeconds = 1e-6;
+  topology.levels[0].latencySeconds = 1e-5;
+  topology.levels[0].fillSeconds = 1e-6;
   // 10 us + 10 ms + 2 sqrt(1 us x 10 ms)
   EXPECT_NEAR(allGatherSeconds(topology, {2, 1}, 2e9), 1e-5 + 1e-2 + 2e-4, 1e-12);
 }
 
 TEST(CollectiveTimeTest, hopsAreCountedBetweenNodes) {
   Topology topology = bandwidthOnly();
-  topology.network.latencySeconds = 1e-3;
+  topology.levels[1].hopSeconds = 1e-3;
   double bandwidth = 32e9 * 31 / 32 / 8e10;
   // Four nodes: a ring of three hops; an all_reduce's tree goes two up and two down.
   EXPECT_NEAR(allGatherSeconds(topology, {32, 1}, 32e9), bandwidth + 3e-3, 1e-9);

@@ -28,9 +28,7 @@ inline Machine roundMachine() {
     curve.tileM = curve.tileN = 1;
   }
   machine.device.attentionForwardFlopsPerSecond = machine.device.attentionBackwardFlopsPerSecond = 1e14;
-  machine.topology.ranksPerNode = 8;
-  machine.topology.node = {1e11, 0, 0, 0, 0};
-  machine.topology.network = {1e10, 0, 0, 0, 0};
+  machine.topology = Topology::ofNodes(8, {.bytesPerSecond = 1e11}, {.bytesPerSecond = 1e10});
   machine.software.kernelsPerLayer = 0;
   return machine;
 }

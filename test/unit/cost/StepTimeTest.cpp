@@ -102,7 +102,7 @@ TEST(StepTimeTest, shardedParametersHideBehindTheirLayer) {
   EXPECT_NEAR(layer.backward(), alone.backward() + 0.25 * 2 * gather, 1e-12);
   // Between nodes the gathers are longer than the layer: they show.
   run.dp = 1024;
-  machine.topology.network.bytesPerSecond = 1e8;
+  machine.topology.levels[1].bytesPerSecond = 1e8;
   gather = allGatherSeconds(machine.topology, {1024, 1}, 2 * shape.layerParameters());
   layer = stepSeconds(machine, shape, run).layer;
   EXPECT_NEAR(layer.forward, gather + 0.25 * alone.forward, 1e-9);
@@ -116,7 +116,7 @@ TEST(StepTimeTest, unequalStagesHoldTheModelOnce) {
   double whole = stepSeconds(machine, shape, run).pipeline;
   for (double pp : {2., 3., 5., 31., 32.}) {
     run.pp = pp;
-    machine.topology.node.bytesPerSecond = machine.topology.network.bytesPerSecond = 1e30; // no time for sends
+    machine.topology.levels[0].bytesPerSecond = machine.topology.levels[1].bytesPerSecond = 1e30; // no time for sends
     EXPECT_NEAR(stepSeconds(machine, shape, run).pipeline, whole, 1e-9) << pp;
   }
   // The longest of 5 stages has 7 of the 32 layers, and the head or the embedding.
@@ -151,7 +151,7 @@ TEST(StepTimeTest, tensorParallelismAcrossNodesIsDearer) {
 TEST(StepTimeTest, utilizationOfAPerfectMachineIsWhole) {
   Machine machine = roundMachine();
   machine.device.memoryBytesPerSecond = 1e20;
-  machine.topology.node.bytesPerSecond = machine.topology.network.bytesPerSecond = 1e20;
+  machine.topology.levels[0].bytesPerSecond = machine.topology.levels[1].bytesPerSecond = 1e20;
   machine.device.attentionForwardFlopsPerSecond = 0.5e14; // the causal half, at half the rate: as counted in full
   machine.device.attentionBackwardFlopsPerSecond = 0.625e14;
   ModelShape shape = llama7b();

@@ -1,0 +1,54 @@
+//===- Cluster.h - the hardware of a run, and what tgpt makes of it ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All that a cluster file says (recipes/README.md): one device, the levels of links
+// between ranks, the memory of communicators, and the figures of the software.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_COST_CLUSTER_CLUSTER_H
+#define TGPT_COST_CLUSTER_CLUSTER_H
+
+#include "cost/DeviceProfile.h"
+#include "cost/Execution.h"
+#include <string>
+#include <vector>
+
+namespace tgpt::cost {
+
+/// Device memory that communicators take for themselves, outside of a plan's arena.
+struct CommunicatorMemory {
+  double bytes = 0;        ///< of each communicator of more than one rank
+  double bytesPerPeer = 0; ///< of each rank that sends go to or come from
+
+  bool operator==(const CommunicatorMemory &) const = default;
+};
+
+struct Cluster {
+  std::string name;
+  DeviceProfile device; ///< what a rank computes with
+  Topology topology;    ///< its links
+  std::vector<std::string> levelNames;
+  CommunicatorMemory communicator;
+  Software software; ///< tgpt's runtime on this hardware
+
+  /// The same, as the closed forms of a step take it.
+  Machine machine() const { return {ratesOf(device), topology, software}; }
+};
+
+/// What tgpt's own runtime makes of hardware, where a file doesn't say otherwise: of plans compiled with --overlap.
+/// Each figure's reason stands beside it.
+Software tgptSoftware();
+/// The same of plans compiled without --overlap: every collective is waited for where it starts.
+Software withoutOverlap(Software software);
+
+/// The links of a cluster of which no file says any: one node, whose ranks reach each other through the device's
+/// memory.
+Topology singleNode(const DeviceProfile &device);
+
+} // namespace tgpt::cost
+
+#endif // TGPT_COST_CLUSTER_CLUSTER_H
