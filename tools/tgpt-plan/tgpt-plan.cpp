@@ -1,0 +1,39 @@
+//===- tools/tgpt-plan/tgpt-plan.cpp - what a model needs, and how to train it ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each subcommand has a file of its own that adds its options; its callback does the work.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tgpt-plan/LedgerCommand.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <stdexcept>
+
+static int run(int argc, char **argv) {
+  CLI::App app("Says what training a model needs before it is compiled.", "tgpt-plan");
+  app.set_version_flag("--version", "tgpt-plan " TGPT_VERSION);
+  tgpt::addLedgerCommand(app);
+  app.require_subcommand(1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &asked) { // help or version
+    return app.exit(asked);
+  } catch (const CLI::ParseError &error) {
+    throw std::runtime_error(std::string(error.what()) + " (see tgpt-plan --help)");
+  }
+  if (!std::cout.flush())
+    throw std::runtime_error("cannot write to stdout");
+  return 0;
+}
+
+int main(int argc, char **argv) try { return run(argc, argv); } catch (const std::exception &error) {
+  std::cout << std::flush;
+  std::cerr << "tgpt-plan: error: " << error.what() << "\n";
+  return 1;
+}
