@@ -22,6 +22,7 @@ enum class Schedule { GPipe, OneF1B, Interleaved, ZeroBubbleH1, ZeroBubbleH2 };
 enum class Recompute {
   None,
   Attention, ///< the core of attention: scores, softmax, weighted sum (arXiv 2205.05198 "selective")
+  Selective, ///< norms, activation and the core of attention (tgpt-opt --recompute=selective)
   Cheap,     ///< everything but attention and half of the matrix products (torchtitan "selective op")
   Full       ///< whole layers, all but their inputs
 };

@@ -173,6 +173,7 @@ PassSeconds layerSeconds(const LayerParts &parts, const Execution &run, const So
   switch (run.recompute) {
   case Recompute::None: break;
   case Recompute::Attention: pass.backwardInput += parts.forwardAttention; break;
+  case Recompute::Selective: pass.backwardInput += parts.forwardAttention + parts.forwardElementwise; break;
   case Recompute::Cheap:
     pass.backwardInput += parts.forwardProducts / 2 + parts.forwardElementwise + parts.forwardCommunication / 2;
     break;

@@ -14,7 +14,7 @@ double ModelShape::layerParameters() const {
   double mlp = (gatedMlp ? 3 : 2) * hidden * ffnHidden;
   double norms = 2 * (layerNorm ? 2 : 1) * hidden;
   double bias = biases ? queryWidth() + 2 * keyValueWidth() + hidden + (gatedMlp ? 2 : 1) * ffnHidden + hidden : 0;
-  return attention + mlp + norms + bias;
+  return attention + mlp + norms + bias + (qkNorm ? 2 * headDim : 0);
 }
 
 double ModelShape::parameters() const {

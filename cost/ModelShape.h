@@ -24,6 +24,7 @@ struct ModelShape {
   double vocabulary = 0, sequence = 0;
   double learnedPositions = 0; ///< rows of the position table
   bool tiedEmbedding = true;
+  bool qkNorm = false; ///< an RMS norm of query heads and one of key heads, each with a weight of a head's width
 
   double queryWidth() const { return heads * headDim; }
   double keyValueWidth() const { return kvHeads * headDim; }

@@ -56,7 +56,8 @@ double stageParameters(const ModelShape &shape, const Execution &run, double sta
   double vocabulary = shape.vocabulary * shape.hidden;
   // Matrices are sharded over tp; norms, the biases after a row-parallel product, and positions are whole on every
   // rank.
-  double whole = 2 * (shape.layerNorm ? 2 : 1) * shape.hidden + (shape.biases ? 2 * shape.hidden : 0);
+  double whole = 2 * (shape.layerNorm ? 2 : 1) * shape.hidden + (shape.biases ? 2 * shape.hidden : 0) +
+                 (shape.qkNorm ? 2 * shape.headDim : 0);
   double parameters = layersOf(shape, run, stage) * ((shape.layerParameters() - whole) / run.tp + whole);
   if (first)
     parameters += vocabulary / run.tp + shape.learnedPositions * shape.hidden;
@@ -74,6 +75,12 @@ double layerActivationBytes(const ModelShape &shape, const Execution &run) {
   switch (run.recompute) {
   case Recompute::None: return all;
   case Recompute::Attention: return run.fusedAttention ? all : withoutCore;
+  case Recompute::Selective: {
+    // The two norms' inputs, q, k and v, the activation's inputs.
+    double masks = tokens(shape, run) * (shape.dropout ? 2 : 0) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
+    double kept = shape.queryWidth() + 2 * shape.keyValueWidth() + (shape.gatedMlp ? 2 : 1) * shape.ffnHidden;
+    return 2 * input + masks + 2 * tokens(shape, run) * kept / run.tp;
+  }
   case Recompute::Cheap: {
     // The input, the results of half of the products, and what attention's backward needs.
     double products = shape.queryWidth() + 2 * shape.keyValueWidth() + (shape.gatedMlp ? 2 : 1) * shape.ffnHidden;
@@ -99,6 +106,10 @@ double layersInFlight(const ModelShape &shape, const Execution &run, double stag
   }
   }
   return layers;
+}
+
+double kvCacheBytes(const ModelShape &shape, double sequences, double tokens, double elementBytes) {
+  return 2 * shape.layers * shape.kvHeads * shape.headDim * tokens * sequences * elementBytes;
 }
 
 RankMemory rankMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage) {

@@ -39,6 +39,9 @@ double layerActivationBytes(const ModelShape &shape, const Execution &run);
 /// Layers' worth of saved activations that a stage holds at once: in-flight micro-batches times the layers of each.
 double layersInFlight(const ModelShape &shape, const Execution &run, double stage);
 
+/// Keys and values of so many sequences of `tokens` each, of all layers: what decoding keeps.
+double kvCacheBytes(const ModelShape &shape, double sequences, double tokens, double elementBytes);
+
 RankMemory rankMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage);
 /// The fullest of the first two stages and the last: the second has one micro-batch less in flight than the first, but
 /// may hold more layers.

@@ -7,9 +7,11 @@
 
 #include "compiler/frontend/ModelRecipe.h"
 #include "compiler/frontend/ModelParameters.h"
+#include "compiler/frontend/RecipeShape.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 using namespace tgpt;
@@ -175,6 +177,21 @@ TEST(ModelParameters, TotalsArePublishedOnes) {
   EXPECT_EQ(count("gpt3-175b"), 96 * (12 * d * d + 13 * d) + (50257 + 2048) * d + 2 * d);
   EXPECT_NEAR(double(count("gpt3-175b")), 175e9, 0.5e9);
   EXPECT_NEAR(double(count("pretrain-tiny")), 20e6, 1e6);
+}
+
+// The cost model counts as the model file does, whatever the recipe and its options.
+TEST(ModelParameters, ShapesOfTheCostModelHaveAsMany) {
+  for (const auto &file : std::filesystem::directory_iterator(TGPT_RECIPES_DIR "/models"))
+    if (file.path().extension() == ".yaml")
+      for (const char *fused : {"true", "false"}) {
+        ModelRecipe recipe = readModelRecipe(file.path(), {{"fused_qkv", fused}});
+        EXPECT_EQ(shapeOf(recipe).parameters(), double(parameterCount(recipe))) << file.path();
+        if (recipe.family != ModelFamily::Llama)
+          continue;
+        recipe.qkNorm = true;
+        recipe.tiedEmbeddings = !recipe.tiedEmbeddings;
+        EXPECT_EQ(shapeOf(recipe).parameters(), double(parameterCount(recipe))) << file.path();
+      }
 }
 
 TEST(ModelParameters, ResidualProjectionsStartSmallerAndNormsAreNotDecayed) {

@@ -42,6 +42,28 @@ TEST(RankMemoryTest, fusedAttentionKeepsALogarithmARow) {
   EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), tokens * (16 * 4096. + 6 * 11008.) + 4 * tokens * 32);
 }
 
+/// The compiler's selective mode keeps the inputs of the two norms, q, k, v and the activation's inputs: 3d + 2k + 2f
+/// elements (docs/memory.md); tp divides all but the residual stream, sp that too.
+TEST(RankMemoryTest, selectiveKeepsWhatTheCompilerKeeps) {
+  ModelShape shape = llama7b();
+  Execution run;
+  run.recompute = Recompute::Selective;
+  double tokens = 4096;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), 2 * tokens * (5 * 4096. + 2 * 11008.));
+  run.tp = 4;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), 2 * tokens * (2 * 4096. + (3 * 4096. + 2 * 11008.) / 4));
+  run.sequenceParallel = true;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), 2 * tokens * (5 * 4096. + 2 * 11008.) / 4);
+}
+
+/// LLaMA-2 7B, 16 sequences of 4096 tokens of 2 bytes; grouped-query attention divides by heads over key-value heads.
+TEST(RankMemoryTest, kvCacheOfKnownModel) {
+  ModelShape shape = llama7b();
+  EXPECT_EQ(kvCacheBytes(shape, 16, 4096, 2), 32. * (1 << 30));
+  shape.kvHeads = 8;
+  EXPECT_EQ(kvCacheBytes(shape, 16, 4096, 2), 8. * (1 << 30));
+}
+
 TEST(RankMemoryTest, layersInFlightBySchedule) {
   ModelShape shape = gpt22b();
   Execution run;
