@@ -16,15 +16,6 @@ double tokens(const ModelShape &shape, const Execution &run) {
   return run.microBatch * shape.sequence / run.cp;
 }
 
-/// Layers of a stage: the first stages hold one more where pp does not divide them.
-double layersOf(const ModelShape &shape, const Execution &run, double stage) {
-  if (run.edgeStagesShorter) {
-    double slots = (shape.layers + 2) / run.pp;
-    return slots - (stage == 0) - (stage == run.pp - 1);
-  }
-  return stage < std::fmod(shape.layers, run.pp) ? std::ceil(shape.layers / run.pp) : std::floor(shape.layers / run.pp);
-}
-
 /// What a layer saves where nothing is recomputed, less the core of attention.
 double savedWithoutCore(const ModelShape &shape, const Execution &run) {
   // Norms' inputs and results, the residual dropouts' masks: whole on every tp rank, unless along the sequence.
@@ -51,6 +42,14 @@ RankMemory shardedStates(double parameters, int stage, double shards, const Stat
   return memory;
 }
 
+double layersOfStage(const ModelShape &shape, const Execution &run, double stage) {
+  if (run.edgeStagesShorter) {
+    double slots = (shape.layers + 2) / run.pp;
+    return slots - (stage == 0) - (stage == run.pp - 1);
+  }
+  return stage < std::fmod(shape.layers, run.pp) ? std::ceil(shape.layers / run.pp) : std::floor(shape.layers / run.pp);
+}
+
 double stageParameters(const ModelShape &shape, const Execution &run, double stage) {
   bool first = stage == 0, last = stage == run.pp - 1;
   double vocabulary = shape.vocabulary * shape.hidden;
@@ -58,7 +57,7 @@ double stageParameters(const ModelShape &shape, const Execution &run, double sta
   // rank.
   double whole = 2 * (shape.layerNorm ? 2 : 1) * shape.hidden + (shape.biases ? 2 * shape.hidden : 0) +
                  (shape.qkNorm ? 2 * shape.headDim : 0);
-  double parameters = layersOf(shape, run, stage) * ((shape.layerParameters() - whole) / run.tp + whole);
+  double parameters = layersOfStage(shape, run, stage) * ((shape.layerParameters() - whole) / run.tp + whole);
   if (first)
     parameters += vocabulary / run.tp + shape.learnedPositions * shape.hidden;
   if (last)
@@ -93,7 +92,7 @@ double layerActivationBytes(const ModelShape &shape, const Execution &run) {
 }
 
 double layersInFlight(const ModelShape &shape, const Execution &run, double stage) {
-  double layers = layersOf(shape, run, stage), after = run.pp - 1 - stage;
+  double layers = layersOfStage(shape, run, stage), after = run.pp - 1 - stage;
   switch (run.schedule) {
   case Schedule::GPipe: return run.microBatches * layers;
   case Schedule::OneF1B:

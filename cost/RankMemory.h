@@ -32,6 +32,8 @@ struct RankMemory {
 
 /// The states of so many parameters where `shards` ranks share one copy of what ZeRO `stage` shards.
 RankMemory shardedStates(double parameters, int stage, double shards, const StateBytes &states);
+/// Layers of a stage: the first stages hold one more where pp does not divide them.
+double layersOfStage(const ModelShape &shape, const Execution &run, double stage);
 /// Parameters of one tp rank of a stage.
 double stageParameters(const ModelShape &shape, const Execution &run, double stage);
 /// What one layer saves of one micro-batch.

@@ -75,3 +75,24 @@ Json tgpt::ledgerObject(const Ledger &ledger) {
                                {"total", numberJson(estimate.totalBytes())}};
   return json;
 }
+
+Json tgpt::comparisonObject(const std::vector<ComparedStage> &stages) {
+  Json array = Json::array();
+  for (const ComparedStage &stage : stages) {
+    Json parts = Json::array();
+    for (const ComparedPart &part : stage.parts) {
+      Json lines = Json::array();
+      for (const DifferenceLine &line : part.lines)
+        lines.push_back({{"bytes", numberJson(line.bytes)}, {"reason", line.reason}});
+      parts.push_back({{"name", part.name},
+                       {"formula", numberJson(part.formulaBytes)},
+                       {"plan", numberJson(part.planBytes)},
+                       {"differences", lines}});
+    }
+    array.push_back({{"stage", stage.stage},
+                     {"formula", numberJson(stage.formulaBytes())},
+                     {"plan", numberJson(stage.planBytes())},
+                     {"parts", parts}});
+  }
+  return array;
+}

@@ -7,13 +7,14 @@
 #ifndef TGPT_COMPILER_LEDGER_LEDGERJSON_H
 #define TGPT_COMPILER_LEDGER_LEDGERJSON_H
 
-#include "compiler/ledger/Ledger.h"
+#include "compiler/ledger/PlanComparison.h"
 #include <nlohmann/json.hpp>
 
 namespace tgpt {
 
 /// All sizes in bytes.
 nlohmann::ordered_json ledgerObject(const Ledger &ledger);
+nlohmann::ordered_json comparisonObject(const std::vector<ComparedStage> &stages);
 
 } // namespace tgpt
 

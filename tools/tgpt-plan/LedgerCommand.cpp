@@ -7,6 +7,8 @@
 
 #include "tools/tgpt-plan/LedgerCommand.h"
 #include "compiler/ledger/LedgerJson.h"
+#include "runtime/plan/CheckPlan.h"
+#include "runtime/plan/PlanFile.h"
 #include "tools/tgpt-plan/LedgerFlags.h"
 
 #include <iostream>
@@ -15,11 +17,23 @@
 using namespace tgpt;
 
 static void printLedger(const LedgerFlags &flags) {
-  Ledger ledger = ledgerOf(ledgerRequestOf(flags));
-  if (flags.format == "json")
-    std::cout << ledgerObject(ledger).dump(2) << "\n";
-  else
-    std::cout << ledgerText(ledger);
+  LedgerRequest request = ledgerRequestOf(flags);
+  std::vector<ComparedStage> comparison;
+  if (!flags.plan.empty()) {
+    plan::Plan plan = runtime::loadPlan(flags.plan);
+    runtime::checkPlan(plan);
+    request = requestOfPlan(request, plan);
+    comparison = comparisonOf(request, memoryReportOf(plan));
+  }
+  Ledger ledger = ledgerOf(request);
+  if (flags.format == "text") {
+    std::cout << ledgerText(ledger) << (flags.plan.empty() ? "" : comparisonText(comparison));
+    return;
+  }
+  nlohmann::ordered_json json = ledgerObject(ledger);
+  if (!flags.plan.empty())
+    json["plan"] = comparisonObject(comparison);
+  std::cout << json.dump(2) << "\n";
 }
 
 void tgpt::addLedgerCommand(CLI::App &app) {
