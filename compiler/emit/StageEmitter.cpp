@@ -322,10 +322,20 @@ void StageEmitter::emitCollective(planir::CollectiveOp op, plan::Instruction &in
   instruction.set_location(locationOf(*op, planir::stringifyCollectiveKind(op.getKind())));
 }
 
+static plan::Cost::Work workOf(planir::Work work) {
+  switch (work) {
+  case planir::Work::MatrixProduct: return plan::Cost::MATRIX_PRODUCT;
+  case planir::Work::Attention: return plan::Cost::ATTENTION;
+  case planir::Work::Vector: break;
+  }
+  return plan::Cost::VECTOR;
+}
+
 void StageEmitter::setCost(planir::CostAttr cost, plan::Instruction &instruction) {
   instruction.mutable_cost()->set_flops(cost.getFlops());
   instruction.mutable_cost()->set_bytes_read(cost.getBytesRead());
   instruction.mutable_cost()->set_bytes_written(cost.getBytesWritten());
+  instruction.mutable_cost()->set_work(workOf(cost.getWork()));
 }
 
 void StageEmitter::setTransfer(Value read, Value written, plan::Instruction &instruction) {

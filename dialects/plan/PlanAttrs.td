@@ -45,6 +45,10 @@ def Plan_Stream : Plan_Enum<"Stream", "a queue of a rank, whose instructions run
     I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"Tensor", 1, "tensor">,
     I32EnumAttrCase<"Data", 2, "data">]>;
 
+def Plan_Work : Plan_Enum<"Work", "what the operations of a kernel are: which peak of a device bounds them", [
+    I32EnumAttrCase<"Vector", 0, "vector">, I32EnumAttrCase<"MatrixProduct", 1, "matrix_product">,
+    I32EnumAttrCase<"Attention", 2, "attention">]>;
+
 class Plan_Attr<string name, string attrMnemonic> : AttrDef<PlanDialect, name> {
   let mnemonic = attrMnemonic;
 }
@@ -56,9 +60,14 @@ def Plan_CostAttr : Plan_Attr<"Cost", "cost"> {
 
     ```mlir
     #plan.cost<flops = 4096, bytes_read = 512, bytes_written = 128>
+    #plan.cost<flops = 4096, bytes_read = 512, bytes_written = 128, work = matrix_product>
     ```
   }];
-  let parameters = (ins "int64_t":$flops, "int64_t":$bytes_read, "int64_t":$bytes_written);
+  let parameters = (ins "int64_t":$flops, "int64_t":$bytes_read, "int64_t":$bytes_written,
+                        DefaultValuedParameter<"::tgpt::planir::Work", "::tgpt::planir::Work::Vector">:$work);
+  let builders = [AttrBuilder<(ins "int64_t":$flops, "int64_t":$bytesRead, "int64_t":$bytesWritten), [{
+    return $_get($_ctxt, flops, bytesRead, bytesWritten, ::tgpt::planir::Work::Vector);
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -317,9 +317,19 @@ FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t
   return scalars.getDictionary(builder.getContext());
 }
 
+static planir::Work workOf(cost::KernelKind kind) {
+  switch (kind) {
+  case cost::KernelKind::MatrixProduct: return planir::Work::MatrixProduct;
+  case cost::KernelKind::Attention: return planir::Work::Attention;
+  case cost::KernelKind::Vector: break;
+  }
+  return planir::Work::Vector;
+}
+
 CostAttr StageLowering::costOf(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
-  return cost ? CostAttr::get(op->getContext(), cost.getFlops(), cost.getBytesRead(), cost.getBytesWritten())
+  return cost ? CostAttr::get(op->getContext(), cost.getFlops(), cost.getBytesRead(), cost.getBytesWritten(),
+                              workOf(cost.getKernelKind()))
               : CostAttr::get(op->getContext(), 0, 0, 0);
 }
 
@@ -332,7 +342,7 @@ CostAttr StageLowering::costWithAccumulation(Operation *op, int64_t accumulated)
       flops += cast<RankedTensorType>(result.getType()).getNumElements();
       bytes += bytesOf(result.getType());
     }
-  return CostAttr::get(op->getContext(), flops, bytes, cost.getBytesWritten());
+  return CostAttr::get(op->getContext(), flops, bytes, cost.getBytesWritten(), cost.getWork());
 }
 
 /// Local operations times the shards they were cut into within a dp rank's micro-batch:

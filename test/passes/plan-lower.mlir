@@ -67,7 +67,7 @@ module @step {
     // CHECK-NEXT: "fill"() -> (%[[DZ]])
     // CHECK-NEXT: "gelu_grad"(%[[DZ]], %[[Y]]) -> (%[[DZ]])
     // CHECK-NEXT: "linear_dgrad"(%[[DZ]], %[[W]]) -> (%[[DX]])
-    // CHECK-NEXT: "linear_wgrad"(%[[DZ]], %[[X]]) -> (%[[DW]]) {accumulate = 1 : i64} cost <flops = 612, bytes_read = 528, bytes_written = 144>
+    // CHECK-NEXT: "linear_wgrad"(%[[DZ]], %[[X]]) -> (%[[DW]]) {accumulate = 1 : i64} cost <flops = 612, bytes_read = 528, bytes_written = 144, work = matrix_product>
     // CHECK-NEXT: {{^ *[}]$}}
     dist.segment backward stage 0 {
       %dz = tgpt.fill {value = 1.0 : f64} : () -> tensor<2x4x6xf32>

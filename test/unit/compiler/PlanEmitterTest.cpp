@@ -33,7 +33,7 @@ plan.program @small mesh (pp = 2, tp = 2) training <sequence_length = 4, samples
     plan.variable parameter "w" of "w" in %w layout <[tp, -], of = [6, 2]> init <value = 1.0 : f64, stddev = 0.5 : f64, key = "w"> owner : !plan.buffer<3x2xf32>
     plan.segment forward "forward" {
       plan.input "tokens" into %t : !plan.buffer<2x4xi32>
-      plan.kernel "embedding"(%t, %w) -> (%x) {exact = true, name = "n", scale = 0.5 : f64, vocab_offset = #plan.axis_offset<["tp"], stride = 3>} cost <flops = 1, bytes_read = 2, bytes_written = 3> : (!plan.buffer<2x4xi32>, !plan.buffer<3x2xf32>) -> !plan.buffer<2x4x2xf32> loc(#line)
+      plan.kernel "embedding"(%t, %w) -> (%x) {exact = true, name = "n", scale = 0.5 : f64, vocab_offset = #plan.axis_offset<["tp"], stride = 3>} cost <flops = 1, bytes_read = 2, bytes_written = 3, work = attention> : (!plan.buffer<2x4xi32>, !plan.buffer<3x2xf32>) -> !plan.buffer<2x4x2xf32> loc(#line)
       plan.collective all_reduce_sum %x to %x over @tp cost <flops = 4, bytes_read = 5, bytes_written = 6> : !plan.buffer<2x4x2xf32> to !plan.buffer<2x4x2xf32> loc("layers.0"(#line))
       plan.send %x on @c : !plan.buffer<2x4x2xf32>
     }
@@ -160,6 +160,7 @@ TEST_F(PlanEmitterTest, KernelsKeepScalarsCostAndModelLine) {
   EXPECT_EQ(kernel.axis_offsets(0).stride(), 3);
   EXPECT_EQ(kernel.cost().flops(), 1);
   EXPECT_EQ(kernel.cost().bytes_written(), 3);
+  EXPECT_EQ(kernel.cost().work(), plan::Cost::ATTENTION);
   EXPECT_EQ(plan.locations(0), "unknown");
   EXPECT_EQ(plan.locations(kernel.location()), "model.mlir:42:5 embedding");
   const plan::Instruction &reduce = plan.stages(0).segments(0).instructions(2);
