@@ -32,6 +32,7 @@ struct Cluster {
   DeviceProfile device; ///< what a rank computes with
   Topology topology;    ///< its links
   std::vector<std::string> levelNames;
+  double coresPerNode = 0; ///< that the ranks of a node share, however many they are; 0: each has a device of its own
   CommunicatorMemory communicator;
   Software software; ///< tgpt's runtime on this hardware
 

@@ -80,7 +80,7 @@ void readNodes(const YamlSection &root, Cluster &cluster) {
 
 Cluster readCluster(const YAML::Node &node, const std::string &fileName) {
   YamlSection root(node, "the cluster", fileName, {"name", "device"},
-                   {"ranks_per_node", "levels", "communicator", "software"});
+                   {"ranks_per_node", "levels", "cores_per_node", "communicator", "software"});
   Cluster cluster;
   cluster.name = root.word("name");
   cluster.device = readDevice(root.at("device"), fileName);
@@ -96,6 +96,8 @@ Cluster readCluster(const YAML::Node &node, const std::string &fileName) {
   } else {
     cluster.levelNames = {"memory"};
   }
+  if (root.has("cores_per_node"))
+    cluster.coresPerNode = root.number("cores_per_node", FigureRange::Count, "cores that the ranks of a node share");
   if (root.has("communicator"))
     YamlSection(root.at("communicator"), "communicator", fileName, YamlSection::keysOf(communicatorFields(), false))
         .read(communicatorFields(), cluster.communicator);

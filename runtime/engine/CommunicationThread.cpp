@@ -21,7 +21,8 @@ using namespace tgpt::runtime;
 
 CommunicationThread::CommunicationThread(InProcessWorld &world, const RankProgram &program, int mostInFlight,
                                          Options given)
-    : world(world), program(program), options(std::move(given)), ring(mostInFlight), tickets(mostInFlight) {
+    : events(program.startedInStep(), given.tracedSteps), world(world), program(program), options(std::move(given)),
+      ring(mostInFlight), tickets(mostInFlight) {
   if (options.profile)
     profile = program.startedProfile;
   world.watch(done);
@@ -96,10 +97,12 @@ bool CommunicationThread::run(const Flight &flight) {
   world.setIdle(options.waiter, false);
   try {
     StepContext none;
+    int64_t begin = options.tracedSteps > 0 ? eventNanoseconds() : 0;
     if (options.profile)
       runTimed(collective.exchange, collective, none, profile[collective.startedEntry]);
     else
       collective.exchange(collective, none);
+    events.add(flight.entry, collective.index, begin);
     world.noteProgress(options.waiter);
     world.setIdle(options.waiter, true);
     current.store(nullptr, std::memory_order_relaxed);

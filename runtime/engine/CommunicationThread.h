@@ -33,6 +33,7 @@ public:
     bool profile = false;
     /// Called once, on this thread, with the message of what went wrong.
     std::function<void(const std::string &what)> fail;
+    int64_t tracedSteps = 0; ///< steps whose events are kept
   };
 
   /// For a program whose segments start `mostInFlight` collectives at most.
@@ -56,6 +57,7 @@ public:
   std::optional<RankPosition> position() const;
   /// What it ran: apart from the rank's own profile, since it takes none of its time.
   std::vector<ProfileEntry> profile;
+  EventRing events;
   const std::vector<ProfileEntry> &emptyProfile() const { return program.startedProfile; }
 
 private:

@@ -48,6 +48,8 @@ static JobOptions completed(JobOptions options) {
                 ", it must be 0 or 1");
   if (!(options.watchdogSeconds > 0))
     throw Error("the watchdog's bound is " + std::to_string(options.watchdogSeconds) + " s, it must be positive");
+  if (options.tracedSteps < 0)
+    throw Error("traced steps are " + std::to_string(options.tracedSteps) + ", they must be 0 or more");
   if (!options.kernels.find)
     options.kernels = cpuKernels();
   return options;
@@ -109,6 +111,7 @@ public:
   std::vector<std::unique_ptr<RankProgram>> programs;
   FailureRecord failures{world, grid, programs, communication};
   std::vector<std::unique_ptr<CommunicationThread>> communication; // by rank; empty: no threads
+  std::vector<std::unique_ptr<EventRing>> events;                  // by rank; empty: not traced
   std::unique_ptr<VariableTable> variables;
 
 private:
@@ -140,6 +143,10 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
   BindingContext context{plan, grid, options.kernels, metricNames};
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     programs.push_back(std::make_unique<RankProgram>(context, rank, arenas[rank]->base(), transport->of(rank)));
+  for (int64_t rank = 0; rank < grid.ranks() && options.tracedSteps > 0; ++rank)
+    events.push_back(std::make_unique<EventRing>(programs[rank]->passedInStep() -
+                                                     (hasCommunicationThreads ? programs[rank]->startedInStep() : 0),
+                                                 options.tracedSteps));
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     dpIndices.push_back(grid.dataParallelIndex(rank));
   variables = std::make_unique<VariableTable>(plan, grid, arenas);
@@ -161,9 +168,9 @@ void Job::Impl::startCommunication() {
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     communication.push_back(std::make_unique<CommunicationThread>(
         world, *programs[rank], std::max(programs[rank]->mostStarted(), 1),
-        CommunicationThread::Options{rank, grid.ranks() + rank, options.profile, [this, rank](const std::string &what) {
-                                       failures.add(grid.ranks() + rank, what);
-                                     }}));
+        CommunicationThread::Options{
+            rank, grid.ranks() + rank, options.profile,
+            [this, rank](const std::string &what) { failures.add(grid.ranks() + rank, what); }, options.tracedSteps}));
 }
 
 /// What the kernels at hand may take by their operations, on the cores that there are for each rank.
@@ -200,7 +207,13 @@ public:
   void run(int64_t rank) noexcept override {
     RankProgram &program = *job.programs[rank];
     CommunicationThread *communication = job.hasCommunicationThreads ? job.communication[rank].get() : nullptr;
-    StepContext context{inputs, job.dpIndices[rank], 0, -1, job.reported[rank], communication};
+    StepContext context{inputs,
+                        job.dpIndices[rank],
+                        0,
+                        -1,
+                        job.reported[rank],
+                        communication,
+                        job.events.empty() ? nullptr : job.events[rank].get()};
     try {
       program.runStep(context, job.options.profile, [&] {
         job.world.noteProgress(rank);
@@ -338,4 +351,28 @@ void Job::resetProfile() {
       entry = ProfileEntry{entry.opcode};
   for (const std::unique_ptr<CommunicationThread> &thread : impl->communication)
     thread->profile = thread->emptyProfile();
+}
+
+std::vector<InstructionEvent> Job::events(int64_t rank) const {
+  std::vector<InstructionEvent> list;
+  auto stage = static_cast<int>(impl->grid.stageOf(rank));
+  auto take = [&](const EventRing &ring, bool isBeside) {
+    ring.forEach([&](const EventRing::Record &record, int64_t step) {
+      InstructionEvent event{.rank = rank,
+                             .step = step,
+                             .stage = stage,
+                             .entry = record.entry,
+                             .instruction = record.instruction,
+                             .beginSeconds = static_cast<double>(record.beginNanoseconds) * 1e-9,
+                             .endSeconds = static_cast<double>(record.endNanoseconds) * 1e-9};
+      if (isBeside)
+        event.stream = event.instructionIn(impl->plan).stream();
+      list.push_back(event);
+    });
+  };
+  if (!impl->events.empty())
+    take(*impl->events[rank], false);
+  if (impl->hasCommunicationThreads && !impl->events.empty())
+    take(impl->communication[rank]->events, true);
+  return list;
 }

@@ -21,6 +21,7 @@
 #include "runtime/engine/KernelSet.h"
 #include "runtime/engine/LogicalTensor.h"
 #include "runtime/plan/plan.pb.h"
+#include "runtime/trace/InstructionEvent.h"
 
 #include <cstdint>
 #include <limits>
@@ -61,7 +62,8 @@ struct JobOptions {
   int communicationThreads = 1; // per rank, 1 or 0, for collectives that the plan starts; 0: they run where they start
   double watchdogSeconds = 60;  // a step ends as stuck when no rank has passed an instruction for so long
   bool profile = false;
-  KernelSet kernels; // empty: cpuKernels()
+  int64_t tracedSteps = 0; // the last steps of which events() tells every instruction
+  KernelSet kernels;       // empty: cpuKernels()
 };
 
 /// Time of one opcode on one rank, over all steps since the start or resetProfile().
@@ -118,6 +120,8 @@ public:
   /// exposed part as "wait". Empty without JobOptions::profile.
   std::vector<ProfileEntry> profile(int64_t rank) const;
   void resetProfile();
+  /// Every instruction of the last JobOptions::tracedSteps steps, by stream and time. Steps are numbered from 1.
+  std::vector<InstructionEvent> events(int64_t rank) const;
 
 private:
   class Impl;

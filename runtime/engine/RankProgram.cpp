@@ -14,6 +14,7 @@
 #include "runtime/engine/PlanViews.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanText.h"
+#include "runtime/trace/InstructionEvent.h"
 
 #include <algorithm>
 #include <chrono>
@@ -52,11 +53,8 @@ std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, int64_t sl
   return {list, static_cast<size_t>(buffers.size())};
 }
 
-/// Kernels are told apart by name, everything else by kind.
 int RankProgram::profileEntryOf(const plan::Instruction &instruction, std::vector<ProfileEntry> &profile) {
-  std::string text = instructionText(instruction);
-  if (instruction.kind() != plan::Instruction::KERNEL)
-    text = text.substr(0, text.find(' '));
+  std::string text = eventName(instruction);
   auto found = std::find_if(profile.begin(), profile.end(), [&](const ProfileEntry &e) { return e.opcode == text; });
   if (found == profile.end())
     found = profile.insert(profile.end(), ProfileEntry{text});
@@ -124,6 +122,21 @@ void RankProgram::measure(const BoundInstruction &instruction) {
   for (std::span<const TensorView> operands : {instruction.call.inputs, instruction.call.outputs, instruction.messages})
     for (const TensorView &operand : operands)
       touched = std::max<int64_t>(touched, operand.as<std::byte>() - arena + static_cast<int64_t>(operand.bytes()));
+}
+
+int64_t RankProgram::passedInStep() const {
+  int64_t count = 0;
+  for (const BoundEntry &entry : schedule)
+    count += static_cast<int64_t>(entry.segment->instructions.size());
+  return count;
+}
+
+int64_t RankProgram::startedInStep() const {
+  int64_t count = 0;
+  for (const BoundEntry &entry : schedule)
+    count += std::count_if(entry.segment->instructions.begin(), entry.segment->instructions.end(),
+                           [](const BoundInstruction &instruction) { return instruction.exchange != nullptr; });
+  return count;
 }
 
 static double threadCpuSeconds() {

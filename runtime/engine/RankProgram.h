@@ -13,6 +13,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_RANKPROGRAM_H
 #define TGPT_RUNTIME_ENGINE_RANKPROGRAM_H
 
+#include "runtime/engine/EventRing.h"
 #include "runtime/engine/Job.h"
 #include "runtime/engine/JobFailure.h"
 #include "runtime/engine/Transport.h"
@@ -44,6 +45,7 @@ struct StepContext {
   int64_t microBatch = -1;
   std::span<ReportedMetric> metrics;           // by index into the job's metric names
   class StartedCollectives *started = nullptr; // null: what is started runs at once
+  EventRing *events = nullptr;                 // null: nothing is recorded
 };
 
 struct BoundInstruction;
@@ -111,10 +113,14 @@ public:
       currentEntry.store(context.entry, std::memory_order_relaxed);
       for (const BoundInstruction &instruction : entry.segment->instructions) {
         current.store(&instruction, std::memory_order_relaxed);
-        if (profiling && !(context.started && instruction.exchange))
+        bool isHandedOver = context.started && instruction.exchange;
+        int64_t begin = context.events ? eventNanoseconds() : 0;
+        if (profiling && !isHandedOver)
           runTimed(instruction.run, instruction, context, profile[instruction.profileEntry]);
         else
           instruction.run(instruction, context);
+        if (context.events && !isHandedOver)
+          context.events->add(context.entry, instruction.index, begin);
         if (!entry.segment->measured)
           measure(instruction);
         advanced();
@@ -132,6 +138,9 @@ public:
   RankPosition position(const BoundInstruction &instruction, int64_t entry) const;
   /// Operations of the kernel that the rank is at, by the plan; 0 where it is at none.
   double currentFlops() const;
+  /// Instructions that a step passes: all of them, and those that only start a collective.
+  int64_t passedInStep() const;
+  int64_t startedInStep() const;
   /// Collectives that a segment starts, at most.
   int mostStarted() const { return startedBySegment; }
   /// End of the last arena byte that an executed instruction was bound to.

@@ -50,6 +50,10 @@ void TrainingOptions::validate() const {
   if (!dumpGradients.empty() && steps == 0)
     throw Error("--dump-gradients needs --steps of 1 or more");
   requireFolderOf(metrics, "--metrics");
+  requireFolderOf(trace, "--trace");
+  requireAtLeast(1, traceSteps, "--trace-steps");
+  if (!trace.empty() && steps == 0)
+    throw Error("--trace needs --steps of 1 or more");
   requireFolderOf(dumpGradients, "--dump-gradients");
   requireFolderOf(dumpVariables, "--dump-variables");
 }

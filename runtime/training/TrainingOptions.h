@@ -49,6 +49,8 @@ struct TrainingOptions {
   std::filesystem::path dumpVariables;
   int64_t logEvery = 10;
   bool profile = false;
+  std::filesystem::path trace; // empty: none
+  int64_t traceSteps = 1;      // the last ones
   bool measurePeak = true;
 
   /// Throws Error naming the option and its legal values.

@@ -14,6 +14,7 @@
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/RankGrid.h"
+#include "runtime/trace/ChromeTrace.h"
 #include "runtime/training/ArenaReport.h"
 #include "runtime/training/GemmPeak.h"
 #include "runtime/training/MetricsFile.h"
@@ -50,6 +51,7 @@ private:
   void train();
   double measurePeak();
   void dump();
+  void writeTrace();
   void report();
 
   const TrainingOptions &options;
@@ -100,6 +102,7 @@ void Run::execute() {
   prepareSaving();
   train();
   dump();
+  writeTrace();
   report();
 }
 
@@ -141,6 +144,8 @@ void Run::makeJob() {
   jobOptions.communicationThreads = options.communicationThreads;
   jobOptions.watchdogSeconds = options.watchdogSeconds;
   jobOptions.profile = options.profile;
+  if (!options.trace.empty()) // as many as there are steps to trace
+    jobOptions.tracedSteps = std::clamp<int64_t>(options.steps + 1 - firstStep, 1, options.traceSteps);
   jobOptions.kernels = kernels;
   job = std::make_unique<Job>(std::move(loaded), std::move(jobOptions));
 }
@@ -237,6 +242,19 @@ void Run::dump() {
     writeVariables(*job, gradientsOf(*job), options.dumpGradients, metadata, tokensOfLastStep * lossScaleOfLastStep);
   if (!options.dumpVariables.empty())
     writeVariables(*job, allVariablesOf(*job), options.dumpVariables, metadata);
+}
+
+void Run::writeTrace() {
+  if (options.trace.empty())
+    return;
+  std::vector<InstructionEvent> events;
+  for (int64_t rank = 0; rank < job->ranks(); ++rank)
+    for (InstructionEvent &event : job->events(rank)) {
+      event.step += firstStep - 1;
+      events.push_back(event);
+    }
+  writeChromeTrace(options.trace, job->plan(), events, "measured");
+  console.out << "trace: " << events.size() << " events in " << options.trace.string() << "\n";
 }
 
 void Run::report() {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tgpt-run/CommandLine.h"
+#include "runtime/plan/Error.h"
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -16,13 +17,21 @@ Examples:
   tgpt-run compiled.bin --data=corpus.bin --steps=200 --save=run1 --save-every=50 --metrics=run1.jsonl
   tgpt-run compiled.bin --data=corpus.bin --steps=400 --save=run1 --resume=run1
   tgpt-run compiled.bin --synthetic=1 --steps=20 --profile
+  tgpt-run compiled.bin --synthetic=1 --steps=20 --trace=measured.json
   tgpt-run compiled.bin --plan-info
+  tgpt-run compiled.bin --backend=sim --cluster=recipes/clusters/dgx-h100.yaml --gantt --trace=simulated.json
 
 --steps counts from the start of training: the third line trains 200 steps more. A
 resumed run has the bits of an unbroken one when learning-rate options agree (a
 cosine ends at --decay-steps, by default the last step). The plan decides model,
-batch, dtype and grid; a checkpoint fits any plan of the same model.
+batch, dtype and grid; a checkpoint fits any plan of the same model. Traces open in
+ui.perfetto.dev: a process for each rank, a row for each stream; those of a simulation
+have the first rank of each stage, for the others do the same.
 )";
+
+static constexpr const char *simulationGroup = "Simulation";
+/// Options that --backend=sim shares, by group; nothing else means anything to it.
+static constexpr const char *sharedOptions[] = {"--help", "--version", "plan", "--backend", "--trace"};
 
 namespace {
 /// The value type of an optional, or the type itself.
@@ -86,6 +95,9 @@ static void addReportOptions(CLI::App &app, TrainingOptions &options) {
   app.add_option("--metrics", options.metrics, "write a JSON line per step to this file")->type_name("FILE");
   app.add_option("--log-every", options.logEvery, "steps between printed lines")->capture_default_str();
   app.add_flag("--profile", options.profile, "print seconds by part: GEMM, attention, norms, loss, ...");
+  app.add_option("--trace", options.trace, "write what each instruction took as Chrome/Perfetto JSON")
+      ->type_name("FILE");
+  app.add_option("--trace-steps", options.traceSteps, "steps in the trace: the last ones")->capture_default_str();
   app.add_flag("--plan-info", options.planInfo, "print what the plan is for, train nothing");
   app.add_flag_callback(
       "--no-peak", [&options] { options.measurePeak = false; },
@@ -107,9 +119,33 @@ static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
   app.add_flag("--allow-nonfinite", options.allowNonfinite, "go on when the loss or gradient norm is inf or nan");
 }
 
-void tgpt::addOptions(CLI::App &app, TrainingOptions &options) {
+static void addSimulationOptions(CLI::App &app, sim::SimulationRequest &request) {
+  app.add_option("--cluster", request.cluster, "the cluster's figures (recipes/clusters)")->type_name("FILE");
+  app.add_flag("--gantt", request.gantt, "print what each stage does when");
+  app.add_option("--gantt-svg", request.ganttSvg, "draw it to this file")->type_name("FILE");
+  app.add_flag("--json", request.json, "print the report as JSON");
+}
+
+void tgpt::RunCommand::settle(const CLI::App &app) {
+  for (const CLI::Option *option : app.get_options()) {
+    std::string name = option->get_name();
+    bool isShared = std::find(std::begin(sharedOptions), std::end(sharedOptions), name) != std::end(sharedOptions);
+    bool isOfSimulation = option->get_group() == simulationGroup;
+    if (option->count() == 0 || isShared || isOfSimulation == (backend == Backend::Sim))
+      continue;
+    throw Error(name + (isOfSimulation ? " is for a simulation: add --backend=sim"
+                                       : " is for training: leave it out with --backend=sim"));
+  }
+  simulation.plan = training.plan;
+  simulation.trace = training.trace;
+}
+
+void tgpt::addOptions(CLI::App &app, RunCommand &command) {
+  TrainingOptions &options = command.training;
   app.footer(examples);
   app.add_option("plan", options.plan, "compiled plan, written by tgpt-opt")->required()->type_name("FILE");
+  addChoice(app, "--backend", command.backend, {{"cpu", Backend::Cpu}, {"sim", Backend::Sim}},
+            "what executes the plan: this machine (default), or a simulation of a cluster");
   app.option_defaults()->group("Data");
   addDataOptions(app, options);
   app.option_defaults()->group("Schedule");
@@ -120,4 +156,6 @@ void tgpt::addOptions(CLI::App &app, TrainingOptions &options) {
   addReportOptions(app, options);
   app.option_defaults()->group("Execution");
   addExecutionOptions(app, options);
+  app.option_defaults()->group(simulationGroup);
+  addSimulationOptions(app, command.simulation);
 }

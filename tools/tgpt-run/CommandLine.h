@@ -8,14 +8,29 @@
 #ifndef TGPT_TOOLS_TGPT_RUN_COMMANDLINE_H
 #define TGPT_TOOLS_TGPT_RUN_COMMANDLINE_H
 
+#include "runtime/sim/SimulationRun.h"
 #include "runtime/training/TrainingOptions.h"
 
 #include <CLI/CLI.hpp>
 
 namespace tgpt {
 
-/// Adds every option of tgpt-run to `app`; parsing fills `options`, which must outlive it.
-void addOptions(CLI::App &app, runtime::TrainingOptions &options);
+/// What executes a plan.
+enum class Backend { Cpu, Sim };
+
+/// All that tgpt-run may be asked for.
+struct RunCommand {
+  Backend backend = Backend::Cpu;
+  runtime::TrainingOptions training;
+  runtime::sim::SimulationRequest simulation;
+
+  /// What both backends have, once parsing is done. Throws runtime::Error for an option that the backend has no use
+  /// for.
+  void settle(const CLI::App &app);
+};
+
+/// Adds every option of tgpt-run to `app`; parsing fills `command`, which must outlive it.
+void addOptions(CLI::App &app, RunCommand &command);
 
 } // namespace tgpt
 

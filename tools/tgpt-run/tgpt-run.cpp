@@ -24,11 +24,16 @@ static void onInterrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+static void flushOutput() {
+  if (!std::cout.flush())
+    throw Error("cannot write to stdout");
+}
+
 static int run(int argc, char **argv) {
-  CLI::App app("Trains the model of a compiled plan.", "tgpt-run");
+  CLI::App app("Trains the model of a compiled plan, or simulates a step of it.", "tgpt-run");
   app.set_version_flag("--version", "tgpt-run " TGPT_VERSION);
-  TrainingOptions options;
-  tgpt::addOptions(app, options);
+  tgpt::RunCommand command;
+  tgpt::addOptions(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &asked) { // help or version
@@ -36,15 +41,20 @@ static int run(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     throw Error(std::string(error.what()) + " (see tgpt-run --help)");
   }
+  command.settle(app);
+  if (command.backend == tgpt::Backend::Sim) {
+    sim::runSimulation(command.simulation, std::cout);
+    flushOutput();
+    return 0;
+  }
   bool terminal = ::isatty(STDOUT_FILENO);
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
-  runTraining(options, {.out = std::cout,
-                        .terminal = terminal,
-                        .colour = terminal && !std::getenv("NO_COLOR"),
-                        .stopRequested = [] { return interrupted != 0; }});
-  if (!std::cout.flush())
-    throw Error("cannot write to stdout");
+  runTraining(command.training, {.out = std::cout,
+                                 .terminal = terminal,
+                                 .colour = terminal && !std::getenv("NO_COLOR"),
+                                 .stopRequested = [] { return interrupted != 0; }});
+  flushOutput();
   return interrupted ? 128 + interrupted : 0; // as shells say it
 }
 

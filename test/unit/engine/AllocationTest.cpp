@@ -113,6 +113,7 @@ TEST(Allocation, StepsThatStartCollectivesAllocateNothing) {
     options.communicationThreads = threads;
     EXPECT_EQ(allocationsOfLaterSteps(options, withStartedCollectives(tinyPipeline())), 0) << threads;
     options.profile = true;
+    options.tracedSteps = 2;
     EXPECT_EQ(allocationsOfLaterSteps(options, withStartedCollectives(tinyPipeline())), 0) << threads;
   }
 }
@@ -120,5 +121,11 @@ TEST(Allocation, StepsThatStartCollectivesAllocateNothing) {
 TEST(Allocation, ProfiledStepsAllocateNothing) {
   JobOptions options = referenceOptions();
   options.profile = true;
+  EXPECT_EQ(allocationsOfLaterSteps(options), 0);
+}
+
+TEST(Allocation, TracedStepsAllocateNothing) {
+  JobOptions options = referenceOptions();
+  options.tracedSteps = 3;
   EXPECT_EQ(allocationsOfLaterSteps(options), 0);
 }

@@ -94,6 +94,14 @@ TEST(ClusterFileTest, refusalsNameFileLineKeyAndWhatIsAccepted) {
   EXPECT_EQ(errorWith("device:", "device: 5\nmachine:").substr(0, 43), "c.yaml:5: unknown key 'machine' in the clus");
 }
 
+TEST(ClusterFileTest, ranksMayShareCores) {
+  EXPECT_EQ(readClusterFile(clusters / "dgx-h100.yaml").coresPerNode, 0);
+  EXPECT_EQ(readClusterFile(clusters / "laptop-cpu.yaml").coresPerNode, 4);
+  EXPECT_EQ(errorWith("name: dgx-h100", "name: dgx-h100\ncores_per_node: 0"),
+            "c.yaml:3: cores_per_node is '0'; accepted: a whole number from 1 to 1073741824 (cores that the ranks of a "
+            "node share)");
+}
+
 const std::string levels = R"(ranks_per_node: 4
 levels:
   - name: bridge
