@@ -90,7 +90,7 @@ Configuration ConfigurationDraw::model() {
   // takes 1 / epsilon: with 1e-8 the noise alone would reach the tolerance.
   options.epsilon = 1e-4;
   options.maxGradNorm = oneOf({0.0, 0.1, 1.0, 100.0}); // none, always, sometimes and never in effect
-  options.microBatchSamples = oneOf<int64_t>({1, 2, 4, 6, 7, 8, 11, 12, 12, 24, 36});
+  options.microBatchSamples = oneOf<int64_t>({1, 2, 4, 6, 7, 8, 11, 12, 12, 24, 32, 32, 36});
   drawn.ignored = oneOf({IgnoredLabels::None, IgnoredLabels::Uneven, IgnoredLabels::Uneven, IgnoredLabels::Halves,
                          IgnoredLabels::AllButOne});
   return drawn;
@@ -136,8 +136,8 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.schedule = oneOf({"gpipe", "1f1b", "1f1b", "zero-bubble", "zero-bubble"});
     options.vpp = oneOf<int64_t>({1, 1, 2, 3});
     options.sequenceParallel = options.tp > 1 && coin();
-    options.microBatches =
-        oneOf<int64_t>({1, 2, 3, 4, 6, std::max<int64_t>(options.pp - 1, 1), options.pp, options.pp + 1});
+    options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6, std::max<int64_t>(options.pp - 1, 1), options.pp,
+                                           options.pp + 1, 8 * options.pp, 8 * options.pp});
     options.recompute = oneOf({"none", "none", "selective", "full"});
     options.zero = oneOf<int64_t>({0, 1, 2, 3});
     options.overlap = coin();

@@ -66,8 +66,8 @@ struct Grid {
   const char *schedule = "1f1b";
   int vpp = 1;
 
-  /// 16 samples, or 12 where dp has a factor of three.
-  int samples() const { return dp % 3 == 0 ? 12 : 16; }
+  /// 16 samples, or 12 where dp has a factor of three; one a micro-batch where there are more of them.
+  int samples() const { return std::max(dp % 3 == 0 ? 12 : 16, dp * microBatches); }
   std::string flags() const {
     return "--tp=" + std::to_string(tp) + " --pp=" + std::to_string(pp) + " --dp=" + std::to_string(dp) +
            (sp ? " --sp" : "") + " --recompute=" + recompute + " --micro-batches=" + std::to_string(microBatches) +
@@ -174,6 +174,21 @@ std::vector<Grid> scheduledGrids() {
   return all;
 }
 
+/// Eight micro-batches a stage: long steady phases.
+std::vector<Grid> steadyGrids() {
+  std::vector<Grid> all;
+  for (const char *schedule : {"gpipe", "1f1b", "zero-bubble"})
+    for (int pp : {3, 4, 8})
+      for (int vpp : {1, 2}) {
+        Grid grid{/*tp=*/pp == 3 ? 2 : 1, pp, /*dp=*/1, /*sp=*/pp == 3, 8 * pp};
+        grid.schedule = schedule;
+        grid.vpp = pp == 4 && vpp == 2 ? 3 : vpp;
+        all.push_back(grid);
+      }
+  all.push_back({1, 3, 2, false, 24, "full", 2});
+  return all;
+}
+
 /// Those with tp above 2.
 std::vector<Grid> wideGrids() {
   return {{4, 1, 1, false, 1}, {4, 1, 1, true, 2}, {4, 2, 1, false, 4},        {4, 1, 2, false, 2},
@@ -250,6 +265,8 @@ INSTANTIATE_TEST_SUITE_P(FewKvHeads, EquivalenceTest,
 
 INSTANTIATE_TEST_SUITE_P(OddVocabulary, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withOddVocabulary), testing::ValuesIn(fewGrids())), nameOf);
+INSTANTIATE_TEST_SUITE_P(Steady, EquivalenceTest,
+                         testing::Combine(testing::Values(plain[0]), testing::ValuesIn(steadyGrids())), nameOf);
 INSTANTIATE_TEST_SUITE_P(FusedWeights, EquivalenceTest,
                          testing::Combine(testing::ValuesIn(withFusedWeights), testing::ValuesIn(fewGrids())), nameOf);
 

@@ -116,6 +116,7 @@ private:
     add("30 layers", model.layers == 30 && options.pp > 1);
     add("as many micro-batches as stages", options.pp > 1 && options.microBatches == options.pp);
     add("one micro-batch less", options.pp > 1 && options.microBatches == options.pp - 1);
+    add("eight micro-batches a stage", options.pp > 1 && options.microBatches == 8 * options.pp);
     add("one micro-batch more", options.pp > 1 && options.microBatches == options.pp + 1);
     add("sp", options.sequenceParallel);
     add("sp and pp", options.sequenceParallel && options.pp > 1);
@@ -157,7 +158,7 @@ private:
 } // namespace
 
 TEST(SweepTest, EveryDrawEqualsOneRank) {
-  int64_t configurations = fromEnvironment("TGPT_SWEEP_CONFIGURATIONS", 600);
+  int64_t configurations = fromEnvironment("TGPT_SWEEP_CONFIGURATIONS", 450);
   Sweep sweep(fromEnvironment("TGPT_SWEEP_SEED", 1));
   sweep.run(configurations);
   std::printf("%lld configurations\n%s", static_cast<long long>(configurations), sweep.getWorst().text().c_str());
