@@ -16,12 +16,14 @@ DeviceRates ratesOf(const DeviceProfile &device) {
   rates.memoryBytesPerSecond = device.memoryBytesPerSecond;
   rates.memoryFraction = device.memoryEfficiency.at(largeBytes);
   rates.kernelStartSeconds = device.kernelLaunchSeconds;
-  GemmCurve &curve = rates.gemm[static_cast<std::size_t>(OperandType::Bits16)];
-  curve.peakFlopsPerSecond = device.matrixFlopsPerSecond[Dtype::BF16];
-  curve.efficiency = device.matrixEfficiency.at(largeFlops);
-  curve.startSeconds = device.kernelLaunchSeconds;
-  curve.memoryFraction = rates.memoryFraction;
-  double attention = curve.peakFlopsPerSecond * device.attentionEfficiency.at(largeFlops);
+  for (auto [type, dtype] : {std::pair{OperandType::Bits16, Dtype::BF16}, {OperandType::Bits32, Dtype::F32}}) {
+    GemmCurve &curve = rates.gemm[static_cast<std::size_t>(type)];
+    curve.peakFlopsPerSecond = device.matrixFlopsPerSecond[dtype];
+    curve.efficiency = device.matrixEfficiency.at(largeFlops);
+    curve.startSeconds = device.kernelLaunchSeconds;
+    curve.memoryFraction = rates.memoryFraction;
+  }
+  double attention = device.matrixFlopsPerSecond[Dtype::BF16] * device.attentionEfficiency.at(largeFlops);
   rates.attentionForwardFlopsPerSecond = attention;
   rates.attentionBackwardFlopsPerSecond = 0.8 * attention;
   return rates;

@@ -19,17 +19,17 @@
 namespace tgpt::cost {
 
 /// What the operands of a linear layer are multiplied in.
-enum class OperandType { Bits16, Fp8, Fp4 };
-inline constexpr std::array<const char *, 3> operandTypeNames = {"16-bit", "fp8", "fp4"};
-inline constexpr std::array<double, 3> operandTypeBytes = {2, 1, 0.5};
+enum class OperandType { Bits16, Fp8, Fp4, Bits32 };
+inline constexpr std::array<const char *, 4> operandTypeNames = {"16-bit", "fp8", "fp4", "32-bit"};
+inline constexpr std::array<double, 4> operandTypeBytes = {2, 1, 0.5, 4};
 
 struct DeviceRates {
   double memoryBytesPerSecond = 0; ///< peak
   double memoryFraction = 0.85;    ///< of the peak that a large elementwise kernel moves at
   double kernelStartSeconds = 5e-6;
-  double powerFraction = 1;                  ///< of the matrix rates that the part's power limit leaves
-  std::array<GemmCurve, 3> gemm;             ///< by OperandType
-  double attentionForwardFlopsPerSecond = 0; ///< fused attention, operations of the causal half counted
+  double powerFraction = 1;                            ///< of the matrix rates that the part's power limit leaves
+  std::array<GemmCurve, operandTypeNames.size()> gemm; ///< by OperandType
+  double attentionForwardFlopsPerSecond = 0;           ///< fused attention, operations of the causal half counted
   double attentionBackwardFlopsPerSecond = 0;
 
   const GemmCurve &curve(OperandType type) const { return gemm[static_cast<std::size_t>(type)]; }
@@ -38,8 +38,8 @@ struct DeviceRates {
 
 struct DeviceProfile;
 
-/// The rates of a cluster file's device, for 16-bit operands: its curves' values for large kernels. Once a search; the
-/// profile's curves themselves are too slow, and too coarse, for one of its steps.
+/// The rates of a cluster file's device, for 16-bit and 32-bit operands: its curves' values for large kernels. Once a
+/// search; the profile's curves themselves are too slow, and too coarse, for one of its steps.
 DeviceRates ratesOf(const DeviceProfile &device);
 
 } // namespace tgpt::cost

@@ -22,7 +22,7 @@ enum class Schedule { GPipe, OneF1B, Interleaved, ZeroBubbleH1, ZeroBubbleH2 };
 enum class Recompute {
   None,
   Attention, ///< the core of attention: scores, softmax, weighted sum (arXiv 2205.05198 "selective")
-  Selective, ///< norms, activation and the core of attention (tgpt-opt --recompute=selective)
+  Selective, ///< norms, activations and the core of attention (tgpt-opt --recompute=selective)
   Cheap,     ///< everything but attention and half of the matrix products (torchtitan "selective op")
   Full       ///< whole layers, all but their inputs
 };
@@ -43,8 +43,11 @@ struct Execution {
   double microBatch = 1;       ///< sequences
   double microBatches = 1;     ///< per step and pipeline
   OperandType operands = OperandType::Bits16;
+  double elementBytes = 2; ///< of activations and of parameters that are computed with
+  double gathersAhead = 1; ///< layers whose parameters ZeRO-3 gathers before their use
   bool fusedAttention = true;
   bool edgeStagesShorter = false;   ///< the first and the last stage (chunk) hold one layer less
+  bool evenStages = false;          ///< stages differ by a layer at most, however many chunks they have
   bool flatTensorInPipeline = true; ///< a stage's output is sent in tp pieces, one a rank
   /// How ranks are numbered: neighbours along the first axis are consecutive. All three axes, each once.
   std::array<RankAxis, 3> rankOrder = {RankAxis::Tensor, RankAxis::Data, RankAxis::Pipeline};
@@ -72,25 +75,27 @@ struct Execution {
 struct StateBytes {
   double parameter = 2, gradient = 2, master = 4, moments = 8;
   double masterGradient = 0; ///< a second, 32-bit copy of the gradient
+  double logit = 2 + 4 + 4;  ///< of a logit where the loss has most of them: in 16 and in 32 bits, and its gradient
 
   double optimizer() const { return master + moments + masterGradient; }
 };
 
 /// What a training program makes of its hardware: few figures, each with a meaning of its own.
 struct Software {
-  double elementwiseTraffic = 1;    ///< bytes moved by elementwise kernels, over those of fused ones
-  double attentionRate = 1;         ///< of the device's fused attention
-  double tensorOverlap = 0;         ///< share of tp communication hidden behind computation
-  double reduceOverlap = 0;         ///< share of the last micro-batch's backward that hides gradients' reduction
-  double gatherOverlap = 0;         ///< share of the first micro-batch's forward that hides updated parameters' gather
-  double shardOverlap = 1;          ///< share of a layer's computation that hides ZeRO-3's communication
-  double pipelineOverlap = 0;       ///< share of sends hidden behind computation
-  double sendStartSeconds = 0;      ///< host synchronisation around a send
-  double dataBandwidth = 1;         ///< of the links' rate that dp collectives reach
-  double overlapSlowdown = 0.1;     ///< of computation, per second of communication beside it
-  double gradientBytes = 2;         ///< of a gradient element on the wire
-  double kernelsPerLayer = 30;      ///< launched in one forward
-  double stepSeconds = 0;           ///< data, logging, host work of a step
+  double elementwiseTraffic = 1; ///< bytes moved by elementwise kernels, over those of fused ones
+  double attentionRate = 1;      ///< of the device's fused attention
+  double tensorOverlap = 0;      ///< share of tp communication hidden behind computation
+  double reduceOverlap = 0;      ///< share of the last micro-batch's backward that hides gradients' reduction
+  double gatherOverlap = 0;      ///< share of the first micro-batch's forward that hides updated parameters' gather
+  double shardOverlap = 1;       ///< share of a layer's computation that hides ZeRO-3's communication
+  double pipelineOverlap = 0;    ///< share of sends hidden behind computation
+  double sendStartSeconds = 0;   ///< host synchronisation around a send
+  double dataBandwidth = 1;      ///< of the links' rate that dp collectives reach
+  double overlapSlowdown = 0.1;  ///< of computation, per second of communication beside it
+  double gradientBytes = 2;      ///< of a gradient element on the wire
+  bool reducesEachMicroBatch = false; ///< ZeRO-2 scatters the gradients of each micro-batch, not those of the step
+  double kernelsPerLayer = 30;        ///< launched in one forward
+  double stepSeconds = 0;             ///< data, logging, host work of a step
   bool recomputeStopsEarly = false; ///< recomputation of a layer ends where backward has all it needs: no last product
   double castTraffic = 0;           ///< bytes moved per element to make 8- or 4-bit operands
 };

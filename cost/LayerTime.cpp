@@ -40,7 +40,8 @@ struct LinearSeconds {
 
 double productSeconds(const Machine &machine, OperandType type, double m, double n, double k) {
   const DeviceRates &device = machine.device;
-  Gemm gemm{1, m, n, k, operandTypeBytes[static_cast<std::size_t>(type)], 2};
+  double bytes = operandTypeBytes[static_cast<std::size_t>(type)];
+  Gemm gemm{1, m, n, k, bytes, std::max(bytes, 2.0)};
   const GemmCurve &curve = device.curve(type);
   double seconds = gemmSeconds(curve, device.memoryBytesPerSecond, gemm) - curve.startSeconds;
   return seconds / (curve.sustainedFraction * device.powerFraction);
@@ -50,7 +51,7 @@ LinearSeconds linearSeconds(const Machine &machine, OperandType type, double tok
   LinearSeconds seconds{productSeconds(machine, type, tokens, outputs, inputs),
                         productSeconds(machine, type, tokens, inputs, outputs),
                         productSeconds(machine, type, inputs, outputs, tokens)};
-  if (type == OperandType::Bits16)
+  if (type == OperandType::Bits16 || type == OperandType::Bits32)
     return seconds;
   // Operands are scaled and rounded by kernels of their own: input and weight forward, the output's gradient backward.
   double cast = machine.software.castTraffic;
@@ -96,8 +97,10 @@ void fusedAttention(const Machine &machine, const ModelShape &shape, const Local
   parts.backwardAttention = 2.5 * flops / (machine.device.attentionBackwardFlopsPerSecond * rate);
 }
 
-/// Bytes of the elementwise kernels, each reading its operands and writing its results once, two bytes an element.
-void elementwise(const Machine &machine, const ModelShape &shape, const LocalSizes &local, LayerParts &parts) {
+/// Bytes of the elementwise kernels, each reading its operands and writing its results once, written for two bytes an
+/// element.
+void elementwise(const Machine &machine, const ModelShape &shape, const Execution &run, const LocalSizes &local,
+                 LayerParts &parts) {
   // Two norms (read, write), two residual additions (read two, write one); dropout keeps a byte of mask.
   double forward = local.residual * (2 * (4 + 6) + (shape.dropout ? 2 : 0));
   double backward = local.residual * (2 * (6 + 4) + (shape.dropout ? 2 * 5 : 0));
@@ -109,8 +112,11 @@ void elementwise(const Machine &machine, const ModelShape &shape, const LocalSiz
     backward += 4 * local.tokens * (local.query + local.keyValue);
   }
   double starts = machine.software.kernelsPerLayer * machine.device.kernelStartSeconds;
-  parts.forwardElementwise = starts + machine.device.memorySeconds(machine.software.elementwiseTraffic * forward);
-  parts.backwardElementwise = 2 * starts + machine.device.memorySeconds(machine.software.elementwiseTraffic * backward);
+  double traffic = machine.software.elementwiseTraffic * run.elementBytes / 2;
+  parts.forwardElementwise = starts + machine.device.memorySeconds(traffic * forward);
+  parts.backwardElementwise = 2 * starts + machine.device.memorySeconds(traffic * backward);
+  double cheap = local.residual * 2 * 4 + local.tokens * local.ffn * (shape.gatedMlp ? 6 : 4);
+  parts.normsAndActivation = 3 * machine.device.kernelStartSeconds + machine.device.memorySeconds(traffic * cheap);
 }
 
 /// Two reductions forward and two backward (arXiv 1909.08053, section 3); with sequence parallelism each is an
@@ -120,7 +126,7 @@ void tensorCommunication(const Machine &machine, const ModelShape &shape, const 
                          LayerParts &parts) {
   if (run.tp <= 1)
     return;
-  double bytes = 2 * local.tokens * shape.hidden;
+  double bytes = run.elementBytes * local.tokens * shape.hidden;
   double exposed = 1 - machine.software.tensorOverlap;
   const Topology &topology = machine.topology;
   if (!run.sequenceParallel) {
@@ -138,7 +144,7 @@ void tensorCommunication(const Machine &machine, const ModelShape &shape, const 
 void contextCommunication(const Machine &machine, const Execution &run, const LocalSizes &local, LayerParts &parts) {
   if (run.cp <= 1)
     return;
-  double bytes = 2 * 2 * local.tokens * local.keyValue * run.cp;
+  double bytes = 2 * run.elementBytes * local.tokens * local.keyValue * run.cp;
   double ring = allGatherSeconds(machine.topology, run.contextGroup(), bytes);
   parts.forwardCommunication += std::max(0.0, ring - parts.forwardAttention);
   parts.backwardCommunication += std::max(0.0, 2 * ring - parts.backwardAttention);
@@ -158,30 +164,34 @@ LayerParts layerParts(const Machine &machine, const ModelShape &shape, const Exe
     fusedAttention(machine, shape, local, parts);
   else
     unfusedAttention(machine, shape, run, local, parts);
-  elementwise(machine, shape, local, parts);
+  elementwise(machine, shape, run, local, parts);
   tensorCommunication(machine, shape, run, local, parts);
   contextCommunication(machine, run, local, parts);
   return parts;
 }
 
-PassSeconds layerSeconds(const LayerParts &parts, const Execution &run, const Software &software) {
-  PassSeconds pass;
-  pass.forward = parts.forwardProducts + parts.forwardAttention + parts.forwardElementwise + parts.forwardCommunication;
-  pass.backwardInput =
-      parts.inputProducts + parts.backwardAttention + parts.backwardElementwise + parts.backwardCommunication;
-  pass.backwardWeight = parts.weightProducts;
+static double forwardSeconds(const LayerParts &parts) {
+  return parts.forwardProducts + parts.forwardAttention + parts.forwardElementwise + parts.forwardCommunication;
+}
+
+double recomputedSeconds(const LayerParts &parts, const Execution &run, const Software &software) {
   switch (run.recompute) {
   case Recompute::None: break;
-  case Recompute::Attention: pass.backwardInput += parts.forwardAttention; break;
-  case Recompute::Selective: pass.backwardInput += parts.forwardAttention + parts.forwardElementwise; break;
-  case Recompute::Cheap:
-    pass.backwardInput += parts.forwardProducts / 2 + parts.forwardElementwise + parts.forwardCommunication / 2;
-    break;
+  case Recompute::Attention: return parts.forwardAttention;
+  case Recompute::Selective: return parts.forwardAttention + parts.normsAndActivation;
+  case Recompute::Cheap: return parts.forwardProducts / 2 + parts.forwardElementwise + parts.forwardCommunication / 2;
   case Recompute::Full:
-    pass.backwardInput +=
-        run.recomputedLayers * (pass.forward - (software.recomputeStopsEarly ? parts.lastProduct : 0));
-    break;
+    return run.recomputedLayers * (forwardSeconds(parts) - (software.recomputeStopsEarly ? parts.lastProduct : 0));
   }
+  return 0;
+}
+
+PassSeconds layerSeconds(const LayerParts &parts, const Execution &run, const Software &software) {
+  PassSeconds pass;
+  pass.forward = forwardSeconds(parts);
+  pass.backwardInput = parts.inputProducts + parts.backwardAttention + parts.backwardElementwise +
+                       parts.backwardCommunication + recomputedSeconds(parts, run, software);
+  pass.backwardWeight = parts.weightProducts;
   return pass;
 }
 
@@ -189,18 +199,20 @@ PassSeconds embeddingSeconds(const Machine &machine, const ModelShape &shape, co
   LocalSizes local(shape, run);
   PassSeconds pass;
   // Read rows, write activations; backward reads the gradient and adds to rows.
-  double bytes = machine.software.elementwiseTraffic * 2 * local.tokens * shape.hidden;
+  double bytes = machine.software.elementwiseTraffic * run.elementBytes * local.tokens * shape.hidden;
   pass.forward = machine.device.memorySeconds(2 * bytes);
   pass.backwardWeight = machine.device.memorySeconds(3 * bytes);
   if (run.tp > 1)
-    pass.forward += allReduceSeconds(machine.topology, run.tensorGroup(), 2 * local.tokens * shape.hidden);
+    pass.forward +=
+        allReduceSeconds(machine.topology, run.tensorGroup(), run.elementBytes * local.tokens * shape.hidden);
   return pass;
 }
 
 PassSeconds headSeconds(const Machine &machine, const ModelShape &shape, const Execution &run) {
   LocalSizes local(shape, run);
   LinearSeconds products =
-      linearSeconds(machine, OperandType::Bits16, local.tokens, shape.vocabulary / run.tp, shape.hidden);
+      linearSeconds(machine, run.operands == OperandType::Bits32 ? OperandType::Bits32 : OperandType::Bits16,
+                    local.tokens, shape.vocabulary / run.tp, shape.hidden);
   // Logits are widened to 32 bits (2 + 4 bytes of each), their logarithmic softmax is taken (4 + 4); backward reads
   // that and writes the gradient (4 + 4), which is narrowed again (4 + 2).
   double logits = local.tokens * shape.vocabulary / run.tp * machine.software.elementwiseTraffic;
@@ -209,11 +221,12 @@ PassSeconds headSeconds(const Machine &machine, const ModelShape &shape, const E
   pass.backwardInput = products.input + machine.device.memorySeconds(14 * logits);
   pass.backwardWeight = products.weight;
   if (run.tp > 1) {
-    double communication = allReduceSeconds(machine.topology, run.tensorGroup(), 2 * local.tokens * shape.hidden);
+    double communication =
+        allReduceSeconds(machine.topology, run.tensorGroup(), run.elementBytes * local.tokens * shape.hidden);
     pass.backwardInput += communication;
-    pass.forward += run.sequenceParallel
-                        ? allGatherSeconds(machine.topology, run.tensorGroup(), 2 * local.tokens * shape.hidden)
-                        : 0;
+    pass.forward += run.sequenceParallel ? allGatherSeconds(machine.topology, run.tensorGroup(),
+                                                            run.elementBytes * local.tokens * shape.hidden)
+                                         : 0;
   }
   return pass;
 }

@@ -37,10 +37,13 @@ struct LayerParts {
   double lastProduct = 0; ///< of the forward products: down, whose result backward does not need
   double forwardAttention = 0, backwardAttention = 0;
   double forwardElementwise = 0, backwardElementwise = 0;
+  double normsAndActivation = 0;                              ///< of the forward's elementwise kernels
   double forwardCommunication = 0, backwardCommunication = 0; ///< exposed
 };
 
 LayerParts layerParts(const Machine &machine, const ModelShape &shape, const Execution &run);
+/// What of its forward a layer computes again in its backward.
+double recomputedSeconds(const LayerParts &parts, const Execution &run, const Software &software);
 /// The parts put together, with what is recomputed.
 PassSeconds layerSeconds(const LayerParts &parts, const Execution &run, const Software &software);
 /// The token embedding on the first stage.

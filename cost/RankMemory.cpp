@@ -16,14 +16,28 @@ double tokens(const ModelShape &shape, const Execution &run) {
   return run.microBatch * shape.sequence / run.cp;
 }
 
+/// The keys' and values' width on a rank: with more tp ranks than heads, each has one.
+double keyValueWidth(const ModelShape &shape, const Execution &run) {
+  return std::max(shape.keyValueWidth() / run.tp, shape.headDim);
+}
+
 /// What a layer saves where nothing is recomputed, less the core of attention.
 double savedWithoutCore(const ModelShape &shape, const Execution &run) {
   // Norms' inputs and results, the residual dropouts' masks: whole on every tp rank, unless along the sequence.
   double whole = (4 + 4 + (shape.dropout ? 2 : 0)) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
   // q, k, v, the weighted sum; GELU's input and result, or gate, up and their product.
-  double sharded =
-      (2 + 2) * shape.queryWidth() + 4 * shape.keyValueWidth() + (shape.gatedMlp ? 6 : 4) * shape.ffnHidden;
-  return tokens(shape, run) * (whole + sharded / run.tp);
+  double sharded = (2 + 2) * shape.queryWidth() + (shape.gatedMlp ? 6 : 4) * shape.ffnHidden;
+  return tokens(shape, run) * (whole + sharded / run.tp + 4 * keyValueWidth(shape, run)) * run.elementBytes / 2;
+}
+
+/// The same where norms, activations and the core of attention are computed again: the inputs of the norms, q, k and v,
+/// and what the activation reads.
+double savedSelectively(const ModelShape &shape, const Execution &run) {
+  double residual = shape.hidden / (run.sequenceParallel ? run.tp : 1);
+  double sharded = shape.queryWidth() + (shape.gatedMlp ? 2 : 1) * shape.ffnHidden;
+  double masks = (shape.dropout ? 2 : 0) * residual; // a byte each
+  double elements = 2 * residual + sharded / run.tp + 2 * keyValueWidth(shape, run);
+  return tokens(shape, run) * (elements * run.elementBytes + masks);
 }
 
 /// Softmax, and dropout's mask and result; fused attention saves a 32-bit logarithm per row and head.
@@ -69,17 +83,12 @@ double stageParameters(const ModelShape &shape, const Execution &run, double sta
 }
 
 double layerActivationBytes(const ModelShape &shape, const Execution &run) {
-  double input = 2 * tokens(shape, run) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
+  double input = run.elementBytes * tokens(shape, run) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
   double withoutCore = savedWithoutCore(shape, run), all = withoutCore + savedByCore(shape, run);
   switch (run.recompute) {
   case Recompute::None: return all;
   case Recompute::Attention: return run.fusedAttention ? all : withoutCore;
-  case Recompute::Selective: {
-    // The two norms' inputs, q, k and v, the activation's inputs.
-    double masks = tokens(shape, run) * (shape.dropout ? 2 : 0) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
-    double kept = shape.queryWidth() + 2 * shape.keyValueWidth() + (shape.gatedMlp ? 2 : 1) * shape.ffnHidden;
-    return 2 * input + masks + 2 * tokens(shape, run) * kept / run.tp;
-  }
+  case Recompute::Selective: return savedSelectively(shape, run);
   case Recompute::Cheap: {
     // The input, the results of half of the products, and what attention's backward needs.
     double products = shape.queryWidth() + 2 * shape.keyValueWidth() + (shape.gatedMlp ? 2 : 1) * shape.ffnHidden;
@@ -119,14 +128,14 @@ RankMemory rankMemory(const ModelShape &shape, const Execution &run, const State
   if (run.recompute != Recompute::None)
     memory.workingBytes = std::max(0.0, savedWithoutCore(shape, run) + savedByCore(shape, run) - layer);
   if (stage == run.pp - 1) {
-    // Logits in 16 and in 32 bits, and their gradient; the layers' working set is free at that moment.
-    double logits = (2 + 4 + 4) * tokens(shape, run) * shape.vocabulary / run.tp;
+    // The layers' working set is free at that moment.
+    double logits = states.logit * tokens(shape, run) * shape.vocabulary / run.tp;
     memory.workingBytes = std::max(memory.workingBytes, logits);
   }
   if (run.zero >= 3) {
-    // The layer at work and the one gathered ahead of it, and the gradients of one.
+    // The layer at work and those gathered ahead of it, and the gradients of one.
     double gathered = shape.layerParameters() / run.tp;
-    memory.workingBytes += (2 * 2 + states.gradient) * gathered;
+    memory.workingBytes += ((1 + run.gathersAhead) * run.elementBytes + states.gradient) * gathered;
   }
   return memory;
 }

@@ -28,7 +28,7 @@ DataSeconds dataSeconds(const Machine &machine, const Execution &run, double par
   } else {
     seconds.reduce = reduceScatterSeconds(topology, run.shardGroup(), gradient) +
                      allReduceSeconds(topology, run.replicaGroup(), gradient / run.shardRanks());
-    seconds.gather = allGatherSeconds(topology, run.shardGroup(), 2 * parameters);
+    seconds.gather = allGatherSeconds(topology, run.shardGroup(), run.elementBytes * parameters);
   }
   seconds.reduce /= machine.software.dataBandwidth;
   seconds.gather /= machine.software.dataBandwidth;
@@ -62,6 +62,10 @@ struct StageLayers {
     } else if (run.edgeStagesShorter) {
       middle = (shape.layers + 2) / pp; // one layer less in the first and in the last chunk
       first = last = middle - 1;
+    } else if (run.evenStages) {
+      first = std::ceil(shape.layers / pp);
+      last = std::floor(shape.layers / pp);
+      middle = pp > 2 ? (shape.layers - first - last) / (pp - 2) : last;
     } else {
       // Where stages can't be equal, the first ones hold a layer more; those between are costed as their mean.
       first = std::ceil(shape.layers / (pp * run.chunks)) * run.chunks;
@@ -85,14 +89,15 @@ PassSeconds operator+(const PassSeconds &a, const PassSeconds &b) {
 PassSeconds sends(const Machine &machine, const ModelShape &shape, const Execution &run) {
   if (run.pp <= 1)
     return {};
-  double bytes = 2 * run.microBatch * shape.sequence / run.cp * shape.hidden / (run.flatTensorInPipeline ? run.tp : 1);
+  double bytes = run.elementBytes * run.microBatch * shape.sequence / run.cp * shape.hidden /
+                 (run.flatTensorInPipeline ? run.tp : 1);
   double seconds = run.chunks * (1 - machine.software.pipelineOverlap) *
                    (sendSeconds(machine.topology, run.stageDistance(), bytes) + machine.software.sendStartSeconds);
   return {seconds, seconds, 0};
 }
 
-StageSeconds stages(const Machine &machine, const ModelShape &shape, const Execution &run, const PassSeconds &layer) {
-  PassSeconds embedding = embeddingSeconds(machine, shape, run), head = headSeconds(machine, shape, run);
+StageSeconds stages(const Machine &machine, const ModelShape &shape, const Execution &run, const PassSeconds &layer,
+                    const PassSeconds &embedding, const PassSeconds &head) {
   PassSeconds hop = sends(machine, shape, run);
   StageLayers layers(shape, run);
   if (run.pp <= 1) {
@@ -121,7 +126,9 @@ double exposedData(const Machine &machine, const ModelShape &shape, const Execut
     return alone.gather + alone.reduce;
   }
   DataSeconds data = dataSeconds(machine, run, rankParameters(shape, run));
-  double hidden = std::min(data.reduce, software.reduceOverlap * stage.backward()) +
+  double reductions = run.zero == 2 && software.reducesEachMicroBatch ? run.microBatches : 1;
+  data.reduce *= reductions;
+  double hidden = std::min(data.reduce, software.reduceOverlap * reductions * stage.backward()) +
                   std::min(data.gather, software.gatherOverlap * stage.forward);
   return data.reduce + data.gather - hidden * (1 - software.overlapSlowdown);
 }
@@ -135,12 +142,21 @@ double optimizerSeconds(const Machine &machine, const ModelShape &shape, const E
 
 } // namespace
 
+PartSeconds partSeconds(const Machine &machine, const ModelShape &shape, const Execution &run) {
+  return {layerParts(machine, shape, run), embeddingSeconds(machine, shape, run), headSeconds(machine, shape, run)};
+}
+
 StepSeconds stepSeconds(const Machine &machine, const ModelShape &shape, const Execution &run) {
+  return stepSeconds(machine, shape, run, partSeconds(machine, shape, run));
+}
+
+StepSeconds stepSeconds(const Machine &machine, const ModelShape &shape, const Execution &run,
+                        const PartSeconds &parts) {
   StepSeconds step;
-  step.layer = layerSeconds(layerParts(machine, shape, run), run, machine.software);
+  step.layer = layerSeconds(parts.layer, run, machine.software);
   if (run.zero >= 3 && run.shardRanks() > 1)
     step.layer = shardedLayer(machine, step.layer, shape.layerParameters() / run.tp, run);
-  StageSeconds perStage = stages(machine, shape, run, step.layer);
+  StageSeconds perStage = stages(machine, shape, run, step.layer, parts.embedding, parts.head);
   step.pipeline = pipelineSeconds(perStage, run);
   step.bubble = bubbleFraction(perStage, run);
   step.exposedData = exposedData(machine, shape, run, perStage.first);
@@ -150,10 +166,32 @@ StepSeconds stepSeconds(const Machine &machine, const ModelShape &shape, const E
   return step;
 }
 
+StepBreakdown breakdownOf(const Machine &machine, const ModelShape &shape, const Execution &run) {
+  PartSeconds parts = partSeconds(machine, shape, run);
+  const LayerParts &layer = parts.layer;
+  StepSeconds step = stepSeconds(machine, shape, run, parts);
+  double passes = run.microBatches * shape.layers / run.pp; // layers that the mean rank runs in a step
+  StepBreakdown split;
+  split.products = passes * (layer.forwardProducts + layer.inputProducts + layer.weightProducts);
+  split.attention = passes * (layer.forwardAttention + layer.backwardAttention);
+  split.elementwise = passes * (layer.forwardElementwise + layer.backwardElementwise);
+  split.tensorCommunication = passes * (layer.forwardCommunication + layer.backwardCommunication);
+  split.recomputation = passes * recomputedSeconds(layer, run, machine.software);
+  split.shardCommunication = passes * (step.layer.total() - layerSeconds(layer, run, machine.software).total());
+  split.ends = run.microBatches * (parts.embedding.total() + parts.head.total()) / run.pp;
+  split.stageCommunication = run.microBatches * sends(machine, shape, run).total();
+  split.dataCommunication = step.exposedData;
+  split.optimizer = step.optimizer;
+  split.overhead = step.overhead;
+  split.bubble = step.total - split.total(); // what is left
+  return split;
+}
+
 double modelFlopsUtilization(const Machine &machine, const ModelShape &shape, const Execution &run, double seconds) {
   double sequences = run.dp * run.microBatch * run.microBatches;
   double ranks = run.tp * run.cp * run.dp * run.pp;
-  double peak = machine.device.curve(OperandType::Bits16).peakFlopsPerSecond;
+  OperandType type = run.operands == OperandType::Bits32 ? OperandType::Bits32 : OperandType::Bits16;
+  double peak = machine.device.curve(type).peakFlopsPerSecond;
   return shape.modelFlops(sequences) / (ranks * peak * seconds);
 }
 

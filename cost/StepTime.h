@@ -29,7 +29,41 @@ struct StepSeconds {
 
 StepSeconds stepSeconds(const Machine &machine, const ModelShape &shape, const Execution &run);
 
-/// Model operations of the step, over what the ranks could do at the 16-bit peak in its time.
+/// What of a step depends on tp, cp, sequence parallelism, micro-batch and operands alone: a search computes it once
+/// for all candidates that have these in common.
+struct PartSeconds {
+  LayerParts layer;
+  PassSeconds embedding, head;
+};
+PartSeconds partSeconds(const Machine &machine, const ModelShape &shape, const Execution &run);
+/// The same step, from the parts of a run that agrees with this one in all that they depend on.
+StepSeconds stepSeconds(const Machine &machine, const ModelShape &shape, const Execution &run,
+                        const PartSeconds &parts);
+
+/// Where the time of a step goes, on the mean rank. The parts add up to the total.
+struct StepBreakdown {
+  double products = 0, attention = 0, elementwise = 0;
+  double ends = 0; ///< embedding, head and loss
+  double recomputation = 0;
+  double tensorCommunication = 0; ///< exposed, of the layers
+  double stageCommunication = 0;  ///< exposed sends between stages
+  double shardCommunication = 0;  ///< what ZeRO-3 adds to the layers
+  double bubble = 0;              ///< waiting for other stages
+  double dataCommunication = 0;   ///< exposed, once a step
+  double optimizer = 0, overhead = 0;
+
+  double exposedCommunication() const {
+    return tensorCommunication + stageCommunication + shardCommunication + dataCommunication;
+  }
+  double total() const {
+    return products + attention + elementwise + ends + recomputation + bubble + exposedCommunication() + optimizer +
+           overhead;
+  }
+};
+StepBreakdown breakdownOf(const Machine &machine, const ModelShape &shape, const Execution &run);
+
+/// Model operations of the step, over what the ranks could do in its time at the 16-bit peak (of 32-bit operands: at
+/// theirs).
 double modelFlopsUtilization(const Machine &machine, const ModelShape &shape, const Execution &run, double seconds);
 
 } // namespace tgpt::cost

@@ -131,4 +131,19 @@ TEST(RankMemoryTest, theFullestStageMayBeTheSecond) {
   EXPECT_DOUBLE_EQ(fullestRank(shape, run, {}).totalBytes(), second);
 }
 
+/// docs/memory.md: 3d + 2k + 2f elements a token, no row statistics; in four bytes each twice as many.
+TEST(RankMemoryTest, selectiveKeepsWhatItsTableSays) {
+  ModelShape shape = llama7b();
+  shape.kvHeads = 8;
+  Execution run;
+  run.recompute = Recompute::Selective;
+  double d = 4096, k = 1024, f = 11008, tokens = 4096;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), tokens * 2 * (3 * d + 2 * k + 2 * f));
+  run.elementBytes = 4;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), tokens * 4 * (3 * d + 2 * k + 2 * f));
+  run.tp = 16; // two ranks share a KV head
+  run.sequenceParallel = true;
+  EXPECT_DOUBLE_EQ(layerActivationBytes(shape, run), tokens * 4 * ((3 * d + 2 * f) / 16 + 2 * 128));
+}
+
 } // namespace

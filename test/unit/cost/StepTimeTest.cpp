@@ -163,4 +163,73 @@ TEST(StepTimeTest, utilizationOfAPerfectMachineIsWhole) {
   EXPECT_NEAR(modelFlopsUtilization(machine, shape, run, seconds), 1, 1e-6);
 }
 
+TEST(StepTimeTest, anAxisNextToItselfIsAtDistanceOne) {
+  Execution run;
+  run.tp = 4;
+  run.dp = 6;
+  run.pp = 5;
+  EXPECT_EQ(run.strideOf(RankAxis::Tensor), 1);
+  EXPECT_EQ(run.strideOf(RankAxis::Data), 4);
+  EXPECT_EQ(run.stageDistance(), 24);
+  run.rankOrder = {RankAxis::Tensor, RankAxis::Pipeline, RankAxis::Data}; // as tgpt-opt numbers them
+  EXPECT_EQ(run.strideOf(RankAxis::Data), 20);
+  EXPECT_EQ(run.stageDistance(), 4);
+  run.rankOrder = {RankAxis::Data, RankAxis::Pipeline, RankAxis::Tensor};
+  EXPECT_EQ(run.strideOf(RankAxis::Tensor), 30);
+  EXPECT_EQ(run.strideOf(RankAxis::Data), 1);
+  EXPECT_EQ(run.stageDistance(), 6);
+}
+
+TEST(StepTimeTest, theBreakdownAddsUp) {
+  Machine machine = roundMachine();
+  machine.software.stepSeconds = 0.01;
+  ModelShape shape = llama7b();
+  for (int zero : {0, 1, 3})
+    for (double pp : {1., 4.}) {
+      Execution run;
+      run.tp = 2;
+      run.dp = 8;
+      run.pp = pp;
+      run.zero = zero;
+      run.recompute = Recompute::Full;
+      run.microBatches = 16;
+      StepBreakdown split = breakdownOf(machine, shape, run);
+      EXPECT_NEAR(split.total(), stepSeconds(machine, shape, run).total, 1e-9);
+      EXPECT_EQ(split.bubble > 1e-9, pp > 1);
+      EXPECT_EQ(split.shardCommunication > 0, zero == 3);
+      EXPECT_EQ(split.stageCommunication > 0, pp > 1);
+    }
+}
+
+TEST(StepTimeTest, partsOfOneRunServeAllThatShareThem) {
+  Machine machine = roundMachine();
+  ModelShape shape = llama7b();
+  Execution run;
+  run.tp = 2;
+  PartSeconds parts = partSeconds(machine, shape, run);
+  run.dp = 4;
+  run.pp = 2;
+  run.zero = 3;
+  run.recompute = Recompute::Selective;
+  run.microBatches = 8;
+  EXPECT_EQ(stepSeconds(machine, shape, run, parts).total, stepSeconds(machine, shape, run).total);
+}
+
+TEST(StepTimeTest, gradientsScatteredEachMicroBatchCostEachTime) {
+  Machine machine = roundMachine();
+  ModelShape shape = llama7b();
+  Execution run;
+  run.dp = 4;
+  run.zero = 2;
+  run.microBatches = 5;
+  double once = breakdownOf(machine, shape, run).dataCommunication;
+  run.zero = 1;
+  EXPECT_DOUBLE_EQ(breakdownOf(machine, shape, run).dataCommunication, once);
+  machine.software.reducesEachMicroBatch = true;
+  EXPECT_DOUBLE_EQ(breakdownOf(machine, shape, run).dataCommunication, once);
+  run.zero = 2;
+  // The gradients' scatter, half of the bytes, five times; the parameters' gather once.
+  EXPECT_NEAR(breakdownOf(machine, shape, run).dataCommunication, 3 * once, 1e-12 * once);
+}
+
 } // namespace
