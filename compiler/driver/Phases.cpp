@@ -80,7 +80,9 @@ static std::string shardingPipeline(const CompileOptions &options) {
   std::string pipeline = "tgpt-shard{dp=" + std::to_string(options.dp / replicas) +
                          (replicas > 1 ? " dp-replicas=" + std::to_string(replicas) : "") +
                          " pp=" + std::to_string(options.pp) + " tp=" + std::to_string(options.tp) +
-                         " sequence-parallel=" + (options.sequenceParallel && options.tp > 1 ? "true" : "false") + "}";
+                         " sequence-parallel=" + (options.sequenceParallel && options.tp > 1 ? "true" : "false") +
+                         (options.rankOrder != CompileOptions().rankOrder ? " axis-order=" + options.rankOrder : "") +
+                         "}";
   if (options.tp > 1 || isCanonical(options))
     pipeline = "tgpt-split-loss," + pipeline;
   pipeline += ",dist-propagate,canonicalize";

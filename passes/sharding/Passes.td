@@ -76,6 +76,7 @@ def Shard : Pass<"tgpt-shard", "::mlir::ModuleOp"> {
     Option<"pp", "pp", "int64_t", "1", "Pipeline stages">,
     Option<"tp", "tp", "int64_t", "1", "Tensor-parallel ranks">,
     Option<"sequenceParallel", "sequence-parallel", "bool", "false", "Shard the sequence over tp between tensor-parallel regions">,
+    ListOption<"axisOrder", "axis-order", "std::string", "How ranks are numbered: dp, pp and tp from the outside in, the ranks of the last being neighbours (default dp,pp,tp)">,
   ];
   let statistics = [
     Statistic<"numColumn", "column-parallel", "Number of column-parallel linears">,

@@ -30,6 +30,7 @@
 #include "passes/sharding/Passes.h"
 #include "passes/sharding/TensorAxes.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_SHARD
@@ -85,6 +86,11 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
          {std::pair<StringRef, int64_t>{"dp_replica", dpReplicas}, {"dp", dp}, {"pp", pp}, {"tp", tp}})
       if (size < 1)
         return module.emitError() << "mesh axis '" << name << "' has size " << size << ", expected at least 1";
+    SmallVector<StringRef> sorted(orderOfAxes());
+    llvm::sort(sorted);
+    if (sorted != SmallVector<StringRef>{"dp", "pp", tensorAxisName})
+      return module.emitError() << "axis-order is '" << llvm::join(axisOrder, ",")
+                                << "', expected dp, pp and tp, each once, such as dp,pp,tp";
     if (dist::MeshOp present = dist::meshOf(module)) {
       present.emitError() << "the module has a mesh already";
       return failure();
@@ -92,19 +98,30 @@ struct ShardPass : tgpt::impl::ShardBase<ShardPass> {
     return success();
   }
 
+  /// dp, pp and tp, from the outside in.
+  SmallVector<StringRef> orderOfAxes() {
+    if (axisOrder.empty())
+      return {"dp", "pp", tensorAxisName};
+    return SmallVector<StringRef>(axisOrder.begin(), axisOrder.end());
+  }
+
   void addMesh(TensorAxisSizes split) {
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    SmallVector<StringRef> names = {"dp", "pp", tensorAxisName};
-    SmallVector<int64_t> sizes = {dp, pp, split.outer};
+    SmallVector<StringRef> names;
+    SmallVector<int64_t> sizes;
+    auto add = [&](StringRef name, int64_t size) {
+      names.push_back(name);
+      sizes.push_back(size);
+    };
     tensorAxes = {tensorAxisName};
-    if (dpReplicas > 1) {
-      names.insert(names.begin(), "dp_replica");
-      sizes.insert(sizes.begin(), dpReplicas);
-    }
-    if (split.inner > 1) {
-      names.push_back(innerTensorAxisName);
-      sizes.push_back(split.inner);
-      tensorAxes.push_back(innerTensorAxisName);
+    for (StringRef axis : orderOfAxes()) {
+      if (axis == "dp" && dpReplicas > 1)
+        add("dp_replica", dpReplicas);
+      add(axis, axis == "dp" ? dp : axis == "pp" ? pp : split.outer);
+      if (axis == tensorAxisName && split.inner > 1) {
+        add(innerTensorAxisName, split.inner);
+        tensorAxes.push_back(innerTensorAxisName);
+      }
     }
     mesh = dist::MeshOp::create(builder, getOperation().getLoc(), builder.getStringAttr("mesh"),
                                 builder.getStrArrayAttr(names), builder.getDenseI64ArrayAttr(sizes));

@@ -39,6 +39,8 @@ std::string Configuration::text() const {
   if (options.lossScaling.mode == LossScaling::Mode::Dynamic)
     text += " --loss-scale=dynamic --loss-scale-initial=" + std::to_string(options.lossScaling.initial) +
             number(" --loss-scale-growth-interval=", options.lossScaling.growthInterval);
+  if (options.rankOrder != CompileOptions().rankOrder)
+    text += " --rank-order=" + options.rankOrder;
   if (options.vocabularyMultiple > 1)
     text += number(" --vocabulary-multiple=", options.vocabularyMultiple);
   if (options.recompute != "none")
@@ -138,6 +140,7 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     options.sequenceParallel = options.tp > 1 && coin();
     options.microBatches = oneOf<int64_t>({1, 2, 3, 4, 6, std::max<int64_t>(options.pp - 1, 1), options.pp,
                                            options.pp + 1, 8 * options.pp, 8 * options.pp});
+    options.rankOrder = oneOf({"dp,pp,tp", "dp,pp,tp", "pp,dp,tp", "tp,pp,dp", "pp,tp,dp"});
     options.recompute = oneOf({"none", "none", "selective", "full"});
     options.zero = oneOf<int64_t>({0, 1, 2, 3});
     options.overlap = coin();

@@ -1,5 +1,7 @@
 // RUN: split-file %s %t
 // RUN: tgpt-opt %t/axis.mlir --tgpt-shard=tp=0 -verify-diagnostics
+// RUN: tgpt-opt %t/order.mlir --tgpt-shard='axis-order=dp,tp' -verify-diagnostics
+// RUN: tgpt-opt %t/order.mlir --tgpt-shard='axis-order=dp,tp,tp' -verify-diagnostics
 // RUN: tgpt-opt %t/mesh.mlir --tgpt-shard=tp=2 -verify-diagnostics
 // RUN: tgpt-opt %t/training.mlir --tgpt-shard=tp=2 -verify-diagnostics
 // RUN: tgpt-opt %t/vocabulary.mlir --tgpt-shard=tp=3 -verify-diagnostics
@@ -13,6 +15,10 @@
 
 //--- axis.mlir
 // expected-error @below {{mesh axis 'tp' has size 0, expected at least 1}}
+module {}
+
+//--- order.mlir
+// expected-error @below {{expected dp, pp and tp, each once, such as dp,pp,tp}}
 module {}
 
 //--- mesh.mlir

@@ -3,6 +3,8 @@
 // RUN: tgpt-opt %t/block.mlir --tgpt-shard='dp=2 tp=2 sequence-parallel' | FileCheck %s --check-prefixes=TP,SP
 // RUN: tgpt-opt %t/block.mlir --tgpt-shard='dp=2' | FileCheck %s --check-prefix=DP
 // RUN: tgpt-opt %t/block.mlir --tgpt-shard | FileCheck %s --check-prefix=ONE
+// RUN: tgpt-opt %t/block.mlir --tgpt-shard='dp=2 dp-replicas=5 pp=3 tp=2 axis-order=pp,tp,dp' | FileCheck %s --check-prefix=ORDER
+// RUN: tgpt-opt %t/kv-heads.mlir --tgpt-shard='dp=3 tp=4 axis-order=tp,pp,dp' | FileCheck %s --check-prefix=ORDER-KV
 // RUN: tgpt-opt %t/decided.mlir --tgpt-shard=tp=2 | FileCheck %s --check-prefix=DECIDED
 // RUN: tgpt-opt %t/kv-heads.mlir --tgpt-shard=tp=2 | FileCheck %s --check-prefix=KV2
 // RUN: tgpt-opt %t/kv-heads.mlir --tgpt-shard='dp=2 tp=4 sequence-parallel' | FileCheck %s --check-prefix=KV4
@@ -14,6 +16,9 @@
 // head are sharded over the vocabulary.
 // NOSP: dist.mesh @mesh (dp = 2, pp = 3, tp = 2)
 // SP: dist.mesh @mesh (dp = 2, pp = 1, tp = 2)
+// What an axis is split into stays together, whatever the order.
+// ORDER: dist.mesh @mesh (pp = 3, tp = 2, dp_replica = 5, dp = 2)
+// ORDER-KV: dist.mesh @mesh (tp = 2, tp_inner = 2, pp = 1, dp = 3)
 // TP: tgpt.parameter @table {{.*}} {dist.layout = #dist.layout<[tp, -]>}
 // TP: tgpt.parameter @norm {{.*}} {dist.layout = #dist.layout<[-]>}
 // TP: tgpt.parameter @up {{.*}} {dist.layout = #dist.layout<[tp, -]>}

@@ -146,6 +146,9 @@ static LogicalResult checkRequest(const CompileRequest &request, StringRef outpu
                 ", but without --overlap every collective is waited for where it starts");
   if (failed(checkZero(options)))
     return failure();
+  static constexpr std::array orders = {"dp,pp,tp", "dp,tp,pp", "pp,dp,tp", "pp,tp,dp", "tp,dp,pp", "tp,pp,dp"};
+  if (!llvm::is_contained(orders, options.rankOrder))
+    return fail("--rank-order is '" + options.rankOrder + "', expected dp, pp and tp, each once, such as dp,pp,tp");
   if (options.reduction != "fast" && options.reduction != "canonical")
     return fail("--reduction is '" + options.reduction + "', expected fast or canonical");
   if (failed(checkReports(request)))

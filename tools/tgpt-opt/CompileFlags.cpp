@@ -37,6 +37,11 @@ struct Flags {
       "zero-group",
       cl::desc("dp ranks that share out what --zero says; groups of so many hold the same (default: all of them)"),
       cl::value_desc("ranks"), cl::init(0), cl::cat(category)};
+  cl::opt<std::string> rankOrder{
+      "rank-order",
+      cl::desc("How ranks are numbered: dp, pp and tp from the outside in; those of the last axis are neighbours, on "
+               "the links within a node (default dp,pp,tp)"),
+      cl::value_desc("axes"), cl::init("dp,pp,tp"), cl::cat(category)};
   cl::opt<int64_t> vocabularyMultiple{
       "vocabulary-multiple",
       cl::desc(
@@ -191,7 +196,7 @@ std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->vpp, flags->schedule, flags->dp, flags->sp, flags->zero, flags->bucketMib,
-            flags->zeroGroup, flags->vocabularyMultiple, flags->microBatches, flags->microBatchSamples,
+            flags->zeroGroup, flags->rankOrder, flags->vocabularyMultiple, flags->microBatches, flags->microBatchSamples,
             flags->globalBatch, flags->dtype, flags->recompute, flags->overlap, flags->prefetch, flags->reduction,
             flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
             flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff,
@@ -241,6 +246,7 @@ CompileRequest tgpt::readCompileFlags() {
   options.zero = flags->zero;
   options.bucketMib = flags->bucketMib;
   options.zeroGroup = flags->zeroGroup;
+  options.rankOrder = flags->rankOrder;
   options.vocabularyMultiple = flags->vocabularyMultiple;
   options.microBatches = flags->microBatches;
   options.microBatchSamples = flags->microBatchSamples;
