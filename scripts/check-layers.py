@@ -33,7 +33,7 @@ FORBIDDEN = {
     "compiler": re.compile(r"^(cuda|cublas|nccl|cudnn)"),
 }
 # Rooms of plain C++ inside the compiler: no IR in them.
-PLAIN = ["compiler/driver", "compiler/ledger"]
+PLAIN = ["compiler/driver", "compiler/ledger", "compiler/search"]
 IR = re.compile(r"^(mlir/|llvm/|dialects/|passes/)")
 
 

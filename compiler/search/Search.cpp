@@ -1,0 +1,199 @@
+//===- Search.cpp - the best plans of all that there are ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/search/Search.h"
+#include <algorithm>
+#include <chrono>
+
+namespace tgpt::search {
+namespace {
+
+bool crossesNodes(const Problem &problem, const Candidate &candidate) {
+  cost::Execution run = problem.executionOf(candidate);
+  return run.tp > 1 && run.tp * run.tensorStride() > problem.machine.topology.ranksPerNode;
+}
+
+/// The plans of one grid that no other beats in both time and memory.
+class Front {
+public:
+  void offer(const Scored &scored) {
+    for (const Scored &other : plans)
+      if (!scored.isBetterThan(other) && other.bytes <= scored.bytes)
+        return;
+    std::erase_if(plans,
+                  [&](const Scored &other) { return scored.isBetterThan(other) && scored.bytes <= other.bytes; });
+    plans.push_back(scored);
+  }
+
+  std::vector<Scored> plans;
+};
+
+/// The candidates of one grid, those with most in common next to each other.
+class GridSearch {
+public:
+  GridSearch(const Problem &problem, const Grid &grid, SearchResult &result)
+      : problem(problem), grid(grid), result(result) {
+    candidate.tp = grid.tp;
+    candidate.pp = grid.pp;
+    candidate.dp = grid.dp;
+  }
+
+  void run() {
+    for (bool sp : grid.sp) {
+      candidate.sp = sp;
+      for (int64_t samples : grid.samples) {
+        candidate.microBatchSamples = samples;
+        candidate.microBatches = problem.globalBatch / grid.dp / samples;
+        parts.clear();
+        for (const PipelineChoice &pipeline : grid.pipelines)
+          visit(pipeline);
+      }
+    }
+    result.ranked.insert(result.ranked.end(), front.plans.begin(), front.plans.end());
+  }
+
+private:
+  void visit(const PipelineChoice &pipeline) {
+    candidate.schedule = pipeline.schedule;
+    candidate.vpp = pipeline.vpp;
+    if (std::optional<Refusal> refusal = refusalOf(problem, candidate)) {
+      result.refused[static_cast<std::size_t>(*refusal)] +=
+          static_cast<int64_t>(grid.recompute.size() * grid.data.size() * grid.orders.size());
+      return;
+    }
+    for (cost::Recompute mode : grid.recompute) {
+      candidate.recompute = mode;
+      for (const DataChoice &data : grid.data) {
+        candidate.zero = data.zero;
+        candidate.zeroGroup = data.group;
+        candidate.overlap = data.overlap;
+        visitOrders();
+      }
+    }
+  }
+
+  /// Memory does not depend on where the ranks are.
+  void visitOrders() {
+    candidate.order = grid.orders.front();
+    double bytes = memoryOf(problem, candidate).totalBytes();
+    if (bytes > problem.memoryBytes) {
+      result.refused[static_cast<std::size_t>(Refusal::Memory)] += static_cast<int64_t>(grid.orders.size());
+      if (!result.closest || bytes < result.closest->bytes)
+        result.closest = {candidate, 0, bytes};
+      return;
+    }
+    for (const cost::RankOrder &order : grid.orders) {
+      candidate.order = order;
+      cost::Execution run = problem.executionOf(candidate);
+      const cost::Machine &machine = problem.machineOf(candidate);
+      double seconds = cost::stepSeconds(machine, problem.shape, run, partsOf(machine, run)).total;
+      ++result.evaluated;
+      offer({candidate, seconds, bytes});
+    }
+  }
+
+  /// The parts of a layer, once for all candidates that have them in common.
+  const cost::PartSeconds &partsOf(const cost::Machine &machine, const cost::Execution &run) {
+    for (const KnownParts &known : parts)
+      if (known.overlap == candidate.overlap && known.stride == run.tensorStride())
+        return known.seconds;
+    parts.push_back({candidate.overlap, run.tensorStride(), cost::partSeconds(machine, problem.shape, run)});
+    return parts.back().seconds;
+  }
+
+  void offer(const Scored &scored) {
+    front.offer(scored);
+    for (std::size_t i = 0; i < alternatives.size(); ++i)
+      if (!result.best[i] || scored.isBetterThan(*result.best[i]))
+        if (alternatives[i].holds(problem, candidate))
+          result.best[i] = scored;
+  }
+
+  struct KnownParts {
+    bool overlap;
+    double stride;
+    cost::PartSeconds seconds;
+  };
+
+  const Problem &problem;
+  const Grid &grid;
+  SearchResult &result;
+  Candidate candidate;
+  std::vector<KnownParts> parts;
+  Front front;
+};
+
+} // namespace
+
+const std::array<Alternative, 6> alternatives = {{
+    {"tp inside a node", [](const Problem &problem, const Candidate &c) { return !crossesNodes(problem, c); }},
+    {"tp across nodes", crossesNodes},
+    {"without tensor parallelism", [](const Problem &, const Candidate &c) { return c.tp == 1; }},
+    {"without pipeline stages", [](const Problem &, const Candidate &c) { return c.pp == 1; }},
+    {"ZeRO-3 alone", [](const Problem &, const Candidate &c) { return c.zero == 3 && c.tp == 1 && c.pp == 1; }},
+    {"without recomputation", [](const Problem &, const Candidate &c) { return c.recompute == cost::Recompute::None; }},
+}};
+
+cost::RankMemory memoryOf(const Problem &problem, const Candidate &candidate) {
+  return cost::fullestRank(problem.shape, problem.executionOf(candidate), problem.states);
+}
+
+Scored evaluate(const Problem &problem, const Candidate &candidate) {
+  double seconds = cost::stepSeconds(problem.machineOf(candidate), problem.shape, problem.executionOf(candidate)).total;
+  return {candidate, seconds, memoryOf(problem, candidate).totalBytes()};
+}
+
+cost::StepBreakdown breakdownOf(const Problem &problem, const Candidate &candidate) {
+  return cost::breakdownOf(problem.machineOf(candidate), problem.shape, problem.executionOf(candidate));
+}
+
+double utilizationOf(const Problem &problem, const Scored &scored) {
+  return cost::modelFlopsUtilization(problem.machine, problem.shape, problem.executionOf(scored.candidate),
+                                     scored.seconds);
+}
+
+cost::Machine withoutOverlap(cost::Machine machine) {
+  cost::Software &software = machine.software;
+  software.tensorOverlap = software.reduceOverlap = software.gatherOverlap = 0;
+  software.shardOverlap = software.pipelineOverlap = 0;
+  return machine;
+}
+
+SearchResult search(const Problem &problem, const std::function<void(double)> &progress) {
+  auto begin = std::chrono::steady_clock::now();
+  SearchResult result;
+  result.best.resize(alternatives.size());
+  std::vector<Grid> grids = gridsOf(problem);
+  for (std::size_t i = 0; i < grids.size(); ++i) {
+    const Grid &grid = grids[i];
+    result.candidates += grid.count();
+    if (std::optional<Refusal> refusal = refusalOf(problem, grid.tp, grid.pp, grid.dp))
+      result.refused[static_cast<std::size_t>(*refusal)] += grid.count();
+    else
+      GridSearch(problem, grid, result).run();
+    if (progress)
+      progress(static_cast<double>(i + 1) / static_cast<double>(grids.size()));
+  }
+  std::stable_sort(result.ranked.begin(), result.ranked.end(),
+                   [](const Scored &a, const Scored &b) { return a.isBetterThan(b); });
+  result.searchSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+std::vector<Scored> SearchResult::bestOfGrids() const {
+  std::vector<Scored> best;
+  for (const Scored &scored : ranked) {
+    auto isSameGrid = [&](const Scored &other) {
+      return other.candidate.tp == scored.candidate.tp && other.candidate.pp == scored.candidate.pp;
+    };
+    if (std::none_of(best.begin(), best.end(), isSameGrid))
+      best.push_back(scored);
+  }
+  return best;
+}
+
+} // namespace tgpt::search
