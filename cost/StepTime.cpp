@@ -126,9 +126,11 @@ double exposedData(const Machine &machine, const ModelShape &shape, const Execut
     return alone.gather + alone.reduce;
   }
   DataSeconds data = dataSeconds(machine, run, rankParameters(shape, run));
-  double reductions = run.zero == 2 && software.reducesEachMicroBatch ? run.microBatches : 1;
+  bool isEach = run.zero == 2 && software.reducesEachMicroBatch; // beside the layers, as ZeRO-3's
+  double reductions = isEach ? run.microBatches : 1;
   data.reduce *= reductions;
-  double hidden = std::min(data.reduce, software.reduceOverlap * reductions * stage.backward()) +
+  double overlap = isEach ? software.shardOverlap : software.reduceOverlap;
+  double hidden = std::min(data.reduce, overlap * reductions * stage.backward()) +
                   std::min(data.gather, software.gatherOverlap * stage.forward);
   return data.reduce + data.gather - hidden * (1 - software.overlapSlowdown);
 }

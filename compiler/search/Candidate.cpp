@@ -16,7 +16,7 @@ const char *nameOf(cost::Recompute mode) {
   return "";
 }
 
-const char *nameOf(const cost::RankOrder &order) {
+const char *nameOf(const RankOrder &order) {
   for (const NamedRankOrder &named : rankOrders)
     if (named.order == order)
       return named.name;
@@ -38,7 +38,7 @@ static cost::Schedule scheduleOf(const Candidate &candidate) {
 
 cost::Execution executionOf(const Candidate &candidate, cost::OperandType operands, double elementBytes) {
   cost::Execution run;
-  run.order = candidate.order;
+  run.rankOrder = candidate.order;
   run.tp = static_cast<double>(candidate.tp);
   run.dp = static_cast<double>(candidate.dp);
   run.pp = static_cast<double>(candidate.pp);

@@ -28,18 +28,22 @@ inline constexpr std::array<cost::Recompute, 3> recomputeModes = {cost::Recomput
 inline constexpr std::array<const char *, 3> recomputeNames = {"none", "selective", "full"};
 const char *nameOf(cost::Recompute mode);
 
-/// All numberings of ranks. The first is tgpt-opt's own: the names go from the outside in, as in --rank-order.
+/// All numberings of ranks. The first is tgpt-opt's own. Axes go from the inside out, names from the outside in, as in
+/// --rank-order.
+using RankOrder = std::array<cost::RankAxis, 3>;
 struct NamedRankOrder {
-  cost::RankOrder order;
+  RankOrder order;
   const char *name;
 };
-inline constexpr std::array<NamedRankOrder, 6> rankOrders = {{{{0, 2, 1}, "dp,pp,tp"},
-                                                              {{0, 1, 2}, "pp,dp,tp"},
-                                                              {{1, 2, 0}, "dp,tp,pp"},
-                                                              {{1, 0, 2}, "pp,tp,dp"},
-                                                              {{2, 1, 0}, "tp,dp,pp"},
-                                                              {{2, 0, 1}, "tp,pp,dp"}}};
-const char *nameOf(const cost::RankOrder &order);
+inline constexpr cost::RankAxis tensorAxis = cost::RankAxis::Tensor, dataAxis = cost::RankAxis::Data,
+                                pipelineAxis = cost::RankAxis::Pipeline;
+inline constexpr std::array<NamedRankOrder, 6> rankOrders = {{{{tensorAxis, pipelineAxis, dataAxis}, "dp,pp,tp"},
+                                                              {{tensorAxis, dataAxis, pipelineAxis}, "pp,dp,tp"},
+                                                              {{pipelineAxis, tensorAxis, dataAxis}, "dp,tp,pp"},
+                                                              {{dataAxis, tensorAxis, pipelineAxis}, "pp,tp,dp"},
+                                                              {{pipelineAxis, dataAxis, tensorAxis}, "tp,dp,pp"},
+                                                              {{dataAxis, pipelineAxis, tensorAxis}, "tp,pp,dp"}}};
+const char *nameOf(const RankOrder &order);
 
 struct Candidate {
   int64_t tp = 1, pp = 1, vpp = 1, dp = 1;
@@ -50,7 +54,7 @@ struct Candidate {
   PipelineOrder schedule = PipelineOrder::OneF1B;
   cost::Recompute recompute = cost::Recompute::None;
   int64_t microBatchSamples = 1, microBatches = 1;
-  cost::RankOrder order = rankOrders[0].order;
+  RankOrder order = rankOrders[0].order;
 
   int64_t gpus() const { return tp * pp * dp; }
   bool operator==(const Candidate &) const = default;

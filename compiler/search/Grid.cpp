@@ -95,13 +95,13 @@ static std::vector<PipelineChoice> pipelinesOf(const Problem &problem, int64_t p
 /// dp ranks that share out within a node, under any of the orders: groups of more than one and less than all.
 static std::vector<int64_t> groupsOf(const Problem &problem, const Grid &grid) {
   std::vector<int64_t> groups = {0};
-  for (const cost::RankOrder &order : grid.orders) {
+  for (const RankOrder &order : grid.orders) {
     Candidate candidate;
     candidate.tp = grid.tp;
     candidate.pp = grid.pp;
     candidate.dp = grid.dp;
     candidate.order = order;
-    double onNode = problem.machine.topology.ranksPerNode / problem.executionOf(candidate).dataStride();
+    double onNode = problem.machine.topology.ranksPerNode / problem.executionOf(candidate).strideOf(dataAxis);
     int64_t group = static_cast<int64_t>(onNode);
     bool isGroup = static_cast<double>(group) == onNode && group > 1 && group < grid.dp && grid.dp % group == 0;
     if (isGroup && std::find(groups.begin(), groups.end(), group) == groups.end())
@@ -137,8 +137,8 @@ static std::vector<DataChoice> dataOf(const Problem &problem, const Grid &grid) 
 }
 
 /// Numberings that differ on this grid: an axis of one rank may be anywhere.
-static std::vector<cost::RankOrder> ordersOf(const Problem &problem, int64_t tp, int64_t pp, int64_t dp) {
-  std::vector<cost::RankOrder> orders;
+static std::vector<RankOrder> ordersOf(const Problem &problem, int64_t tp, int64_t pp, int64_t dp) {
+  std::vector<RankOrder> orders;
   std::vector<std::array<double, 3>> seen;
   for (const NamedRankOrder &named : rankOrders) {
     if (problem.pins.order && !(named.order == *problem.pins.order))
@@ -149,7 +149,7 @@ static std::vector<cost::RankOrder> ordersOf(const Problem &problem, int64_t tp,
     candidate.dp = dp;
     candidate.order = named.order;
     cost::Execution run = problem.executionOf(candidate);
-    std::array<double, 3> strides = {tp > 1 ? run.tensorStride() : 0, dp > 1 ? run.dataStride() : 0,
+    std::array<double, 3> strides = {tp > 1 ? run.strideOf(tensorAxis) : 0, dp > 1 ? run.strideOf(dataAxis) : 0,
                                      pp > 1 ? run.stageDistance() : 0};
     if (std::find(seen.begin(), seen.end(), strides) == seen.end()) {
       seen.push_back(strides);

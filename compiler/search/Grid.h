@@ -48,7 +48,7 @@ struct Grid {
   std::vector<DataChoice> data;
   std::vector<cost::Recompute> recompute;
   std::vector<int64_t> samples; ///< of a micro-batch
-  std::vector<cost::RankOrder> orders;
+  std::vector<RankOrder> orders;
 
   int64_t count() const {
     return static_cast<int64_t>(sp.size() * pipelines.size() * data.size() * recompute.size() * samples.size() *

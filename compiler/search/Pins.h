@@ -25,7 +25,7 @@ struct Pins {
   std::optional<bool> sp, overlap;
   std::optional<PipelineOrder> schedule;
   std::optional<cost::Recompute> recompute;
-  std::optional<cost::RankOrder> order;
+  std::optional<RankOrder> order;
 };
 
 /// What is wrong with a pin, for people.

@@ -35,9 +35,6 @@ struct Problem {
   }
 };
 
-/// A machine on which nothing is hidden behind computation.
-cost::Machine withoutOverlap(cost::Machine machine);
-
 } // namespace tgpt::search
 
 #endif // TGPT_COMPILER_SEARCH_PROBLEM_H

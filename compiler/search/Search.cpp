@@ -14,7 +14,8 @@ namespace {
 
 bool crossesNodes(const Problem &problem, const Candidate &candidate) {
   cost::Execution run = problem.executionOf(candidate);
-  return run.tp > 1 && run.tp * run.tensorStride() > problem.machine.topology.ranksPerNode;
+  double onNode = problem.machine.topology.ranksPerNode;
+  return run.tp > 1 && onNode > 0 && run.tp * run.strideOf(tensorAxis) > onNode;
 }
 
 /// The plans of one grid that no other beats in both time and memory.
@@ -86,7 +87,7 @@ private:
         result.closest = {candidate, 0, bytes};
       return;
     }
-    for (const cost::RankOrder &order : grid.orders) {
+    for (const RankOrder &order : grid.orders) {
       candidate.order = order;
       cost::Execution run = problem.executionOf(candidate);
       const cost::Machine &machine = problem.machineOf(candidate);
@@ -99,9 +100,9 @@ private:
   /// The parts of a layer, once for all candidates that have them in common.
   const cost::PartSeconds &partsOf(const cost::Machine &machine, const cost::Execution &run) {
     for (const KnownParts &known : parts)
-      if (known.overlap == candidate.overlap && known.stride == run.tensorStride())
+      if (known.overlap == candidate.overlap && known.stride == run.strideOf(tensorAxis))
         return known.seconds;
-    parts.push_back({candidate.overlap, run.tensorStride(), cost::partSeconds(machine, problem.shape, run)});
+    parts.push_back({candidate.overlap, run.strideOf(tensorAxis), cost::partSeconds(machine, problem.shape, run)});
     return parts.back().seconds;
   }
 
@@ -154,13 +155,6 @@ cost::StepBreakdown breakdownOf(const Problem &problem, const Candidate &candida
 double utilizationOf(const Problem &problem, const Scored &scored) {
   return cost::modelFlopsUtilization(problem.machine, problem.shape, problem.executionOf(scored.candidate),
                                      scored.seconds);
-}
-
-cost::Machine withoutOverlap(cost::Machine machine) {
-  cost::Software &software = machine.software;
-  software.tensorOverlap = software.reduceOverlap = software.gatherOverlap = 0;
-  software.shardOverlap = software.pipelineOverlap = 0;
-  return machine;
 }
 
 SearchResult search(const Problem &problem, const std::function<void(double)> &progress) {

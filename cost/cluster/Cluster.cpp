@@ -34,6 +34,8 @@ Software tgptSoftware() {
   software.overlapSlowdown = 0.2395;
   // Gradients are accumulated in 32 bits, and summed as they lie (docs/memory.md).
   software.gradientBytes = 4;
+  // ZeRO-2 keeps pieces of gradients alone, so each micro-batch's are scattered (zero-shard-gradients).
+  software.reducesEachMicroBatch = true;
   // A layer's forward in the plan of a LLaMA: 2 norms, 7 products, 2 rotary, attention, swiglu, 2 residual sums.
   software.kernelsPerLayer = 15;
   // Data is read ahead by a thread of its own, and the metrics of a step are a few hundred bytes.

@@ -36,7 +36,9 @@ TEST(AdviceTest, remediesFit) {
   ASSERT_FALSE(remedies.empty());
   for (const Remedy &remedy : remedies)
     EXPECT_LE(remedy.plan.bytes, problem.memoryBytes) << remedy.change;
-  EXPECT_EQ(remedies.back().change, "--gpus=16");
+  EXPECT_EQ(remedies.back().change, "--gpus=24"); // the smallest multiple that does
+  problem.gpus = 16;
+  EXPECT_TRUE(search::search(problem).ranked.empty());
 }
 
 TEST(AdviceTest, noRemedyWhereAlreadyOneLayerIsTooLarge) {

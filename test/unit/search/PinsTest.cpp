@@ -35,7 +35,7 @@ TEST(PinsTest, readsEveryChoice) {
   EXPECT_EQ(pins.zeroGroup, 2);
   EXPECT_EQ(pins.recompute, cost::Recompute::Selective);
   EXPECT_EQ(pins.overlap, false);
-  EXPECT_EQ(pins.order, (cost::RankOrder{0, 1, 2}));
+  EXPECT_EQ(pins.order, (RankOrder{tensorAxis, dataAxis, pipelineAxis}));
   EXPECT_EQ(pins.microBatchSamples, 5);
   EXPECT_EQ(pins.microBatches, 6);
   EXPECT_EQ(pinned(pins).size(), pinFields().size());

@@ -8,9 +8,28 @@
 #define TGPT_TEST_UNIT_SEARCH_SEARCHFIXTURE_H
 
 #include "compiler/search/Search.h"
+#include "cost/cluster/Cluster.h"
 #include "test/unit/cost/StepFixture.h"
 
 namespace tgpt::search {
+
+/// The same machine, on which nothing is hidden behind computation.
+inline void setBlocking(Problem &problem) {
+  problem.blocking = problem.machine;
+  problem.blocking.software = cost::withoutOverlap(problem.machine.software);
+}
+
+/// Nodes of so many ranks.
+inline cost::Topology nodesOf(double ranks, double networkBytesPerSecond = 1e10) {
+  cost::Level node, network;
+  node.bytesPerSecond = 1e11;
+  node.latencySeconds = 5e-6;
+  node.fillSeconds = node.sendFillSeconds = 1e-7;
+  network.bytesPerSecond = networkBytesPerSecond;
+  network.hopSeconds = 1e-5;
+  network.fillSeconds = network.sendFillSeconds = 1e-6;
+  return cost::Topology::ofNodes(ranks, node, network);
+}
 
 /// A small LLaMA on nodes of four, some communication hidden.
 inline Problem smallProblem(int64_t gpus, int64_t globalBatch) {
@@ -27,15 +46,13 @@ inline Problem smallProblem(int64_t gpus, int64_t globalBatch) {
   shape.vocabulary = 8192;
   shape.sequence = 512;
   problem.machine = cost::roundMachine();
-  problem.machine.topology.ranksPerNode = 4;
-  problem.machine.topology.node = {1e11, 0, 5e-6, 1e-7, 1e-7};
-  problem.machine.topology.network = {1e10, 0, 1e-5, 1e-6, 1e-6};
+  problem.machine.topology = nodesOf(4);
   cost::Software &software = problem.machine.software;
   software.tensorOverlap = 0.5;
   software.reduceOverlap = software.gatherOverlap = 0.7;
   software.gradientBytes = 4;
   software.reducesEachMicroBatch = true;
-  problem.blocking = withoutOverlap(problem.machine);
+  setBlocking(problem);
   problem.states = {2, 4, 4, 8, 0, 4};
   problem.memoryBytes = 1e9;
   problem.gpus = gpus;

@@ -31,7 +31,7 @@ struct BruteForce {
 bool repeatsAnOrder(const Candidate &candidate) {
   auto strides = [](const Candidate &c) {
     cost::Execution run = executionOf(c, cost::OperandType::Bits16, 2);
-    return std::array{c.tp > 1 ? run.tensorStride() : 0, c.dp > 1 ? run.dataStride() : 0,
+    return std::array{c.tp > 1 ? run.strideOf(tensorAxis) : 0, c.dp > 1 ? run.strideOf(dataAxis) : 0,
                       c.pp > 1 ? run.stageDistance() : 0};
   };
   for (const NamedRankOrder &named : rankOrders) {
@@ -54,7 +54,7 @@ bool isNodeGroup(const Problem &problem, const Candidate &candidate) {
   for (const NamedRankOrder &named : rankOrders) { // those of a node under some order
     Candidate other = candidate;
     other.order = named.order;
-    double stride = executionOf(other, cost::OperandType::Bits16, 2).dataStride();
+    double stride = executionOf(other, cost::OperandType::Bits16, 2).strideOf(dataAxis);
     if (static_cast<double>(candidate.zeroGroup) * stride == problem.machine.topology.ranksPerNode)
       return true;
   }
@@ -89,7 +89,7 @@ void visit(const Problem &problem, const Candidate &candidate, BruteForce &all) 
   };
   keep(all.best);
   cost::Execution run = executionOf(candidate, cost::OperandType::Bits16, 2);
-  if (candidate.tp > 1 && run.tp * run.tensorStride() > problem.machine.topology.ranksPerNode)
+  if (candidate.tp > 1 && run.tp * run.strideOf(tensorAxis) > problem.machine.topology.ranksPerNode)
     keep(all.acrossNodes);
   auto [entry, isFirst] = all.bestOfGrid.try_emplace({candidate.tp, candidate.pp}, scored);
   if (!isFirst && scored.isBetterThan(entry->second))
@@ -191,8 +191,8 @@ TEST(SearchTest, fasterLinksAreNeverSlower) {
   Problem problem = smallProblem(24, 48);
   double before = 1e9;
   for (double rate : {1e9, 1e10, 5e10, 1e11}) {
-    problem.machine.topology.network.bytesPerSecond = rate;
-    problem.blocking = withoutOverlap(problem.machine);
+    problem.machine.topology = nodesOf(4, rate);
+    setBlocking(problem);
     double seconds = search::search(problem).ranked.front().seconds;
     EXPECT_LE(seconds, before);
     before = seconds;
@@ -201,11 +201,11 @@ TEST(SearchTest, fasterLinksAreNeverSlower) {
 
 TEST(SearchTest, moreGpusPerNodeAreNeverWorse) {
   Problem problem = smallProblem(24, 48);
-  // The network's rate is a rank's: as many cards for each of them, so that nodes differ in what their own links join.
+  // A card for each rank, so that nodes differ in what their own links join.
   double before = 1e9;
   for (double ranks : {1, 2, 4, 8, 24}) {
-    problem.machine.topology.ranksPerNode = ranks;
-    problem.blocking = withoutOverlap(problem.machine);
+    problem.machine.topology = nodesOf(ranks);
+    setBlocking(problem);
     double seconds = search::search(problem).ranked.front().seconds;
     EXPECT_LE(seconds, before * (1 + 1e-12)) << ranks;
     before = seconds;
@@ -251,8 +251,8 @@ TEST(SearchTest, differencesAddUp) {
 TEST(SearchTest, searchesAllPlansOfAVeryLargeModel) {
   Problem problem = smallProblem(16384, 2048);
   problem.shape = llama405b();
-  problem.machine.topology.ranksPerNode = 8;
-  problem.blocking = withoutOverlap(problem.machine);
+  problem.machine.topology = nodesOf(8);
+  setBlocking(problem);
   problem.memoryBytes = 78e9;
   SearchResult found = search::search(problem);
   ASSERT_FALSE(found.ranked.empty());
