@@ -22,6 +22,9 @@ struct SimulationOptions {
   bool recordsEvents = false; ///< every instruction, for a trace; else only sums and entries, which is faster
 };
 
+/// Throws Error where a plan has more ranks than the cluster joins.
+void checkCluster(const plan::Plan &plan, const cost::Cluster &cluster);
+
 /// One step of a plan that checkPlan accepts, on a cluster that is large enough (checkCluster).
 /// Throws Error where the plan has nothing to run.
 SimulatedStep simulate(const plan::Plan &plan, const cost::Cluster &cluster, const SimulationOptions &options = {});

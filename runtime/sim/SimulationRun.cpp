@@ -11,7 +11,6 @@
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
-#include "runtime/plan/RankGrid.h"
 #include "runtime/sim/Gantt.h"
 #include "runtime/sim/Simulate.h"
 #include "runtime/sim/SimulationReport.h"
@@ -33,14 +32,6 @@ static cost::Cluster readCluster(const std::filesystem::path &path) {
   } catch (const cost::ClusterError &error) {
     throw Error(error.what());
   }
-}
-
-void tgpt::runtime::sim::checkCluster(const plan::Plan &plan, const cost::Cluster &cluster) {
-  int64_t ranks = RankGrid(plan.mesh()).ranks();
-  double most = cluster.topology.mostRanks();
-  if (most > 0 && static_cast<double>(ranks) > most)
-    throw Error("the plan has " + std::to_string(ranks) + " ranks, but cluster '" + cluster.name + "' joins at most " +
-                std::to_string(static_cast<int64_t>(most)) + " (ranks of its outermost level)");
 }
 
 /// A plan that does not fit would take no time at all; its time is still worth knowing.

@@ -25,9 +25,6 @@ struct SimulationRequest {
   bool json = false;
 };
 
-/// Throws Error where a plan's ranks are more than the cluster has devices for.
-void checkCluster(const plan::Plan &plan, const cost::Cluster &cluster);
-
 /// Loads the plan and the cluster, simulates a step and reports on it. Throws Error.
 void runSimulation(const SimulationRequest &request, std::ostream &out);
 

@@ -80,6 +80,12 @@ cost::InstructionFacts StepActions::kernelFacts(const plan::StageProgram &stage,
   facts.kernel.dtype = computeDtype(stage, instruction);
   if (isKnown)
     facts.kernel.kind = kinds[cost.work()];
+  if (facts.kernel.kind == cost::KernelKind::Vector) {
+    facts.kernel.bytesRead *= cluster.software.elementwiseTraffic;
+    facts.kernel.bytesWritten *= cluster.software.elementwiseTraffic;
+  }
+  if (facts.kernel.kind == cost::KernelKind::Attention)
+    facts.kernel.flops /= cluster.software.attentionRate;
   return facts;
 }
 
@@ -95,7 +101,7 @@ cost::Group StepActions::groupOf(int stage, int group) const {
 Traffic StepActions::trafficOf(int group) const {
   auto has = [&](std::string_view name) {
     const auto &axes = plan.groups(group).axes();
-    return std::find(axes.begin(), axes.end(), name) != axes.end();
+    return grid.axisSize(name) > 1 && std::find(axes.begin(), axes.end(), name) != axes.end();
   };
   return has("pp") ? Traffic::Pipeline : has("dp") || has("dp_replica") ? Traffic::Data : Traffic::Tensor;
 }
@@ -116,6 +122,8 @@ void StepActions::addCollective(const plan::StageProgram &stage, const Instructi
   action.stream = instruction.event() != 0 ? instruction.stream() : Instruction::COMPUTE;
   action.partner = action.kind == ActionKind::Start ? static_cast<int>(instruction.event()) : group;
   action.seconds = secondsOf(facts);
+  if (action.traffic == Traffic::Data)
+    action.seconds /= cluster.software.dataBandwidth;
 }
 
 Action StepActions::actionOf(const plan::StageProgram &stage, const Instruction &instruction) {
@@ -140,7 +148,7 @@ Action StepActions::actionOf(const plan::StageProgram &stage, const Instruction 
     // The sender copies into the receiver's message buffer, the receiver out of it; in a rendezvous there is one copy.
     int64_t from = ranks[channel.from_stage()], to = ranks[channel.to_stage()];
     cost::InstructionFacts facts = kernelFacts(stage, instruction);
-    double bytes = facts.kernel.bytesRead + facts.kernel.bytesWritten; // a side names the message once
+    auto bytes = static_cast<double>(tensorBytes(channel.dtype(), channel.shape()).value_or(0));
     facts.kernel.bytesRead = facts.kernel.bytesWritten = bytes;
     if (from != to && (isSend || isRendezvous)) {
       facts.kind = cost::InstructionKind::Message;
@@ -148,6 +156,8 @@ Action StepActions::actionOf(const plan::StageProgram &stage, const Instruction 
       facts.distance = static_cast<double>(std::abs(to - from));
     }
     action.seconds = secondsOf(facts);
+    if (facts.kind == cost::InstructionKind::Message)
+      action.seconds += cluster.software.sendStartSeconds;
     return action;
   }
   default: action.seconds = secondsOf(kernelFacts(stage, instruction)); return action;

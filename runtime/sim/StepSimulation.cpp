@@ -394,13 +394,3 @@ void StepSimulation::failStuck() const {
     }
   throw Error("the step never ends: stages wait for each other", places);
 }
-
-SimulatedStep tgpt::runtime::sim::simulate(const plan::Plan &plan, const cost::Cluster &cluster,
-                                           const SimulationOptions &options) {
-  bool hasWork = false;
-  for (const plan::StageProgram &stage : plan.stages())
-    hasWork |= stage.segments_size() > 0 && stage.schedule_size() > 0;
-  if (!hasWork)
-    throw Error("the plan has no segments to run: no stage's schedule has an entry");
-  return StepSimulation(plan, cluster, options).run();
-}

@@ -80,11 +80,7 @@ TEST(Simulate, aMessageArrivesWhenItWasSent) {
     stages.builder.run(0, first, m);
     stages.builder.run(1, second, m);
   }
-  plan::Plan plan = stages.builder.build();
-  for (Instruction &instruction : *plan.mutable_stages(0)->mutable_segments(0)->mutable_instructions())
-    if (instruction.kind() == Instruction::SEND)
-      instruction.mutable_cost()->set_bytes_read(8);
-  SimulatedStep step = simulated(plan, test::unitCluster(1));
+  SimulatedStep step = simulated(stages.builder.build(), test::unitCluster(1));
   EXPECT_DOUBLE_EQ(step.seconds, 27);
   EXPECT_DOUBLE_EQ(step.stages[0].computing, 6);
   EXPECT_DOUBLE_EQ(step.stages[0].exposed[Traffic::Pipeline], 16);
@@ -219,6 +215,35 @@ TEST(Simulate, ranksOfAStageShareCoresToo) {
   EXPECT_DOUBLE_EQ(step.seconds, 7);
   EXPECT_DOUBLE_EQ(step.modelFlopsShare, 12.0 / (4 * 7));
   EXPECT_DOUBLE_EQ(step.tokensPerSecond, 6.0 * 4 / 7); // a sample of four tokens a rank
+}
+
+// What software makes of hardware counts as in the closed form: bytes of elementwise kernels, the rate of attention,
+// the bandwidth of dp collectives and the start of a send.
+TEST(Simulate, softwareFiguresAreThoseOfTheClosedForm) {
+  Stages stages(2, 2);
+  uint32_t group = stages.builder.group({"dp"}), channel = stages.builder.channel(0, 1, 1, plan::F64, {1});
+  uint32_t first = stages.segment(0), second = stages.segment(1);
+  stages.compute(0, first, 6);
+  stages.compute(0, first, 0);
+  stages.builder.collective(0, first, Instruction::ALL_REDUCE, group, stages.x[0], stages.x[0]);
+  stages.builder.send(0, first, channel, stages.x[0]);
+  stages.builder.receive(1, second, channel, stages.x[1]);
+  stages.builder.run(0, first, 0);
+  stages.builder.run(1, second, 0);
+  plan::Plan plan = stages.builder.build();
+  auto *instructions = plan.mutable_stages(0)->mutable_segments(0)->mutable_instructions();
+  instructions->Mutable(0)->mutable_cost()->set_work(plan::Cost::ATTENTION);
+  instructions->Mutable(1)->mutable_cost()->set_bytes_read(10);
+  cost::Cluster cluster = test::unitCluster(1);
+  cluster.device.memoryBytesPerSecond = 1;
+  cluster.software.attentionRate = 0.5;
+  cluster.software.elementwiseTraffic = 1.5;
+  cluster.software.dataBandwidth = 0.25;
+  cluster.software.sendStartSeconds = 3;
+  SimulatedStep step = simulated(plan, cluster);
+  EXPECT_DOUBLE_EQ(step.stages[0].computing, 12 + 15);
+  EXPECT_DOUBLE_EQ(step.stages[0].exposed[Traffic::Data], 32);
+  EXPECT_DOUBLE_EQ(step.stages[0].exposed[Traffic::Pipeline], 11);
 }
 
 // A plan with every transport, for whatever numbers of ranks and micro-batches: instruction by instruction.
