@@ -29,7 +29,7 @@ static ArrayAttr sortedAxesAttr(MLIRContext *context, ArrayRef<StringRef> axes) 
   return axesAttr(context, sorted);
 }
 
-LayoutAttr::Axes dist::axesIn(ArrayAttr axes) {
+LayoutAttr::Axes tgpt::dist::axesIn(ArrayAttr axes) {
   auto names = axes.getAsValueRange<StringAttr>();
   return LayoutAttr::Axes(names.begin(), names.end());
 }
