@@ -14,7 +14,6 @@
 
 using namespace mlir;
 using namespace tgpt;
-using planir::CollectiveKind;
 using planir::CostAttr;
 using planir::MemoryKind;
 
@@ -22,43 +21,6 @@ using planir::MemoryKind;
 /// literature (arXiv 2204.02311, appendix B): matrix products and attention.
 static constexpr llvm::StringLiteral modelKernels[] = {"linear",       "linear_dgrad", "linear_dgrad_sum",
                                                        "linear_wgrad", "attention",    "attention_grad"};
-
-planir::GroupOp GroupTable::groupOf(Location location, ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
-  SmallVector<int64_t> members;
-  if (stages && static_cast<int64_t>(stages->size()) < program.stageCount())
-    members.assign(stages->begin(), stages->end());
-  llvm::sort(members);
-  std::string name;
-  for (StringRef axis : axes.getAsValueRange<StringAttr>())
-    name += (name.empty() ? "" : "_") + axis.str();
-  for (auto [i, member] : llvm::enumerate(members))
-    name += (i == 0 ? "_of_" : "_") + std::to_string(member);
-  planir::GroupOp &group = groups[name];
-  if (group)
-    return group;
-  // Groups come first in the program, in the order of their first use.
-  Block &body = program.getBody().front();
-  auto place = llvm::find_if(body, [](Operation &op) { return !isa<planir::GroupOp>(op); });
-  OpBuilder builder(program.getContext());
-  builder.setInsertionPoint(&body, place);
-  group = planir::GroupOp::create(builder, location, name, axes,
-                                  members.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(members));
-  return group;
-}
-
-int64_t GroupTable::memberCount(ArrayAttr axes, std::optional<ArrayRef<int64_t>> stages) {
-  int64_t count = 1;
-  for (StringRef axis : axes.getAsValueRange<StringAttr>())
-    count *= axis == "pp" && stages ? static_cast<int64_t>(stages->size()) : program.sizeOf(axis);
-  return count;
-}
-
-int64_t GroupTable::numberOfShared(StringRef group, int64_t nth) {
-  SmallVector<int64_t> &numbers = shared[group];
-  while (static_cast<int64_t>(numbers.size()) <= nth)
-    numbers.push_back(firstShared + sharedCount++);
-  return numbers[nth];
-}
 
 dist::LayoutAttr StageLowering::layoutOnStage(Value value) {
   dist::LayoutAttr layout = dist::layoutOf(value);
@@ -368,90 +330,6 @@ void StageLowering::countModelFlops(KernelOpInterface op) {
   int64_t flops = costOf(op).getFlops() * mesh.sizeOf(axes.getArrayRef());
   auto share = op->getAttrOfType<FloatAttr>(modelShareAttributeName);
   modelFlops += share ? std::llround(double(flops) * share.getValueAsDouble()) : flops;
-}
-
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
-/// Groups within tp exchange activations, often and in a hurry; the others must not hold
-/// them up.
-static planir::Stream streamOf(Operation *collective) {
-  return dist::isWithinTensorGroup(collective) ? planir::Stream::Tensor : planir::Stream::Data;
-}
-
-LogicalResult StageLowering::lowerCollective(Operation *op) {
-  CollectiveKind kind = CollectiveKind::AllReduceSum;
-  IntegerAttr dim, concat;
-  auto axes = op->getAttrOfType<ArrayAttr>("axes");
-  std::optional<ArrayRef<int64_t>> stages;
-  if (auto reduce = dyn_cast<dist::AllReduceOp>(op)) {
-    kind =
-        reduce.getReduction() == dist::ReductionKind::Sum ? CollectiveKind::AllReduceSum : CollectiveKind::AllReduceMax;
-    stages = reduce.getStages();
-  } else if (auto gather = dyn_cast<dist::AllGatherOp>(op)) {
-    kind = CollectiveKind::AllGather;
-    dim = gather.getDimAttr();
-  } else if (auto scatter = dyn_cast<dist::ReduceScatterOp>(op)) {
-    kind = CollectiveKind::ReduceScatter;
-    dim = scatter.getDimAttr();
-  } else if (auto exchange = dyn_cast<dist::AllToAllOp>(op)) {
-    kind = CollectiveKind::AllToAll;
-    dim = exchange.getSplitAttr();
-    concat = exchange.getConcatAttr();
-  }
-  StageBuffer *input = buffers.find(op->getOperand(0));
-  StageBuffer *output = inPlaceReduction(op);
-  bool isAlone = groups.memberCount(axes, stages) == 1;
-  takenByThisKernel.clear();
-  if (!output && !isAlone && (output = variableFor(op, 0)))
-    ++counts.inPlaceVariables;
-  if (!output)
-    output = isAlone ? input
-                     : &buffers.create(op->getLoc(), nameFor(op, 0),
-                                       planir::BufferType::of(dist::tensorOf(op->getResult(0).getType())),
-                                       MemoryKind::Scratch);
-  buffers.bind(op->getResult(0), *output);
-  if (isAlone) {
-    input->storage().hasTwins = true;
-    valueNumbers[op->getResult(0)] = numberOf(op->getOperand(0));
-    return success();
-  }
-  if (kind == CollectiveKind::AllGather && !output->variable)
-    output->gathered = input->variable;
-  ++counts.collectives;
-  StringRef group = groups.groupOf(op->getLoc(), axes, stages).getSymName();
-  IntegerAttr event;
-  planir::StreamAttr stream;
-  bool isStarted = isa<dist::PendingType>(op->getResult(0).getType());
-  if (isStarted) {
-    ++counts.startedCollectives;
-    event = builder.getI64IntegerAttr(++events);
-    stream = planir::StreamAttr::get(builder.getContext(), streamOf(op));
-  }
-  auto collective = planir::CollectiveOp::create(builder, op->getLoc(), kind, input->value(), output->value(), group,
-                                                 dim, concat, event, stream, costOf(op), op->hasAttr("tree"));
-  if (llvm::is_contained(axes.getAsValueRange<StringAttr>(), "pp"))
-    valueNumbers[rootOf(op->getResult(0))] = groups.numberOfShared(group, meetings[group]++);
-  describe(collective, op->getOperands(), op->getResults());
-  if (isStarted)
-    flights[op->getResult(0)] = collective;
-  return success();
-}
-
-/// The tensor is where the collective has put it. The wait names all that was in flight.
-void StageLowering::lowerWait(dist::WaitOp op) {
-  valueNumbers[op.getOutput()] = numberOf(op.getPending());
-  buffers.bind(op.getOutput(), *buffers.find(op.getPending()));
-  planir::CollectiveOp collective = flights.lookup(op.getPending());
-  if (!collective) // of one rank: there is none
-    return;
-  SmallVector<Value> held = {collective.getOutput()}, values = {op.getPending()};
-  if (collective.getInput() != collective.getOutput()) {
-    held.push_back(collective.getInput());
-    values.push_back(op.getPending().getDefiningOp()->getOperand(0));
-  }
-  describe(planir::WaitOp::create(builder, collective.getLoc(), *collective.getEvent(), held), values, {});
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,7 @@
 #ifndef TGPT_PASSES_LOWERING_STAGELOWERING_H
 #define TGPT_PASSES_LOWERING_STAGELOWERING_H
 
+#include "passes/lowering/GroupTable.h"
 #include "passes/lowering/StageBuffers.h"
 
 namespace tgpt {
@@ -25,26 +26,6 @@ struct LoweringCounts {
   int64_t packedResults = 0;    ///< results computed where they are packed
   int64_t fusedAccumulations = 0, separateAccumulations = 0, treeAccumulations = 0;
   int64_t copies = 0; ///< writes and reads that needed a copy
-};
-
-/// The groups of the program, made as collectives ask for them.
-class GroupTable {
-public:
-  /// The numbers of values that stages make together begin here: a stage has fewer of its own.
-  static constexpr int64_t firstShared = 1 << 20;
-
-  GroupTable(planir::ProgramOp program) : program(program) {}
-  /// The group over `axes`, among `stages` only where given.
-  planir::GroupOp groupOf(mlir::Location location, mlir::ArrayAttr axes, std::optional<llvm::ArrayRef<int64_t>> stages);
-  int64_t memberCount(mlir::ArrayAttr axes, std::optional<llvm::ArrayRef<int64_t>> stages);
-  /// The number of what the stages of a group make together in its n-th collective: the same at each of them.
-  int64_t numberOfShared(llvm::StringRef group, int64_t nth);
-
-private:
-  planir::ProgramOp program;
-  llvm::StringMap<planir::GroupOp> groups;
-  llvm::StringMap<llvm::SmallVector<int64_t>> shared; // by group, then n
-  int64_t sharedCount = 0;
 };
 
 class StageLowering {
@@ -83,6 +64,7 @@ private:
   StageBuffer &flatFor(dist::PackOp pack);
   StageBuffer *deadOperandFor(KernelOpInterface op, unsigned i);
   StageBuffer *inPlaceReduction(mlir::Operation *op);
+  StageBuffer &placeCollective(mlir::Operation *op);
   bool isOperandOnce(mlir::Operation *op, StageBuffer *buffer);
   static bool shareBytes(StageBuffer *a, StageBuffer *b) { return &a->storage() == &b->storage(); }
   /// A result of the kernel at hand has bytes of `buffer`.

@@ -26,48 +26,17 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/LastWrites.h"
+#include "runtime/plan/PlanLayout.h"
 #include "runtime/plan/PlanProblems.h"
 #include "runtime/plan/PlanText.h"
 
 #include <map>
-#include <optional>
 #include <set>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
 
 using Axes = google::protobuf::RepeatedPtrField<std::string>;
-
-template <typename T> static std::string joined(const T &words) {
-  std::string text;
-  for (const std::string &word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-/// "[dp, -, -] partial sum over tp".
-static std::string layoutText(const plan::Layout &layout) {
-  std::vector<std::string> dims;
-  for (const plan::DimSharding &dim : layout.dims())
-    dims.push_back(dim.axes().empty() ? "-" : dim.axes_size() == 1 ? dim.axes(0) : "{" + joined(dim.axes()) + "}");
-  std::string text = "[" + joined(dims) + "]";
-  if (layout.partial_axes_size() > 0)
-    text += " partial " + layout.reduction() + " over " + joined(layout.partial_axes());
-  return text;
-}
-
-static bool sameAxes(const Axes &a, const Axes &b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
-static bool samePartial(const plan::Layout &a, const plan::Layout &b) {
-  return a.reduction() == b.reduction() && sameAxes(a.partial_axes(), b.partial_axes());
-}
-
-static bool same(const plan::Layout &a, const plan::Layout &b) {
-  return samePartial(a, b) && std::equal(a.dims().begin(), a.dims().end(), b.dims().begin(), b.dims().end(),
-                                         [](const auto &x, const auto &y) { return sameAxes(x.axes(), y.axes()); });
-}
 
 //===----------------------------------------------------------------------===//
 // The table of layouts
@@ -122,77 +91,10 @@ static std::string problemOfIndices(const plan::Plan &plan, const plan::StagePro
 }
 
 //===----------------------------------------------------------------------===//
-// Collectives
+// The flow of values
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// The layout that a collective makes of its input's.
-class CollectiveLayout {
-public:
-  CollectiveLayout(const plan::Instruction &instruction, const Axes &group, const plan::Layout &input)
-      : instruction(instruction), group(group), input(input), result(input) {}
-
-  /// The layout, or nothing where the input cannot be taken (`problem` says why).
-  std::optional<plan::Layout> follow() {
-    switch (instruction.kind()) {
-    case plan::Instruction::ALL_REDUCE: reduce(instruction.opcode() == "max" ? "max" : "sum"); break;
-    case plan::Instruction::ALL_GATHER: gather(instruction.dim()); break;
-    case plan::Instruction::REDUCE_SCATTER:
-      reduce("sum");
-      scatter(instruction.dim());
-      break;
-    default: gather(instruction.dim2()); scatter(instruction.dim());
-    }
-    return problem.empty() ? std::optional(result) : std::nullopt;
-  }
-  std::string problem;
-
-private:
-  bool isOfGroup(const std::string &axis) const { return std::find(group.begin(), group.end(), axis) != group.end(); }
-
-  /// The ranks of a stage hold nothing partial over "pp": what the stages add up there is
-  /// known by its number.
-  void reduce(const std::string &by) {
-    bool isOnStage = false;
-    for (const std::string &axis : group) {
-      isOnStage |= axis != "pp";
-      if (axis != "pp" &&
-          std::find(input.partial_axes().begin(), input.partial_axes().end(), axis) == input.partial_axes().end())
-        problem = "reduces over " + axis + " what is " + layoutText(input);
-    }
-    if (isOnStage && input.reduction() != by)
-      problem = "reduces by '" + by + "' what is " + layoutText(input);
-    result.clear_partial_axes();
-    for (const std::string &axis : input.partial_axes())
-      if (!isOfGroup(axis))
-        result.add_partial_axes(axis);
-    if (result.partial_axes().empty())
-      result.clear_reduction();
-  }
-  void gather(int64_t dim) {
-    Axes &axes = *result.mutable_dims(static_cast<int>(dim))->mutable_axes();
-    int rest = axes.size() - group.size();
-    if (rest < 0 || !std::equal(group.begin(), group.end(), axes.begin() + rest))
-      problem =
-          "gathers over " + joined(group) + " dimension " + std::to_string(dim) + " of what is " + layoutText(input);
-    else
-      axes.DeleteSubrange(rest, group.size());
-  }
-  void scatter(int64_t dim) {
-    for (const std::string &axis : group)
-      result.mutable_dims(static_cast<int>(dim))->add_axes(axis);
-  }
-
-  const plan::Instruction &instruction;
-  const Axes &group;
-  const plan::Layout &input;
-  plan::Layout result;
-};
-
-//===----------------------------------------------------------------------===//
-// The flow of values
-//===----------------------------------------------------------------------===//
 
 /// Follows one stage through a step, twice through its micro-batch, chunk by chunk: what
 /// one chunk leaves to another is in variables or in messages.
@@ -309,7 +211,7 @@ private:
       const plan::Layout &written =
           write->layout == ofVariable ? variableLayouts.at(write->buffer) : plan.layouts(write->layout);
       bool isWhole = write->buffer == buffer;
-      if (isWhole ? !same(written, plan.layouts(layout)) : !samePartial(written, plan.layouts(layout)))
+      if (isWhole ? !sameLayout(written, plan.layouts(layout)) : !samePartial(written, plan.layouts(layout)))
         problem = "takes '" + stage.buffers(buffer).name() + "' for " + layoutText(plan.layouts(layout)) +
                   ", but it is " + layoutText(written);
       return problem.empty();
@@ -318,13 +220,14 @@ private:
   }
 
   std::string problemOfCollective(const plan::Instruction &instruction) const {
-    CollectiveLayout collective(instruction, plan.groups(instruction.group()).axes(),
-                                plan.layouts(instruction.layouts(0)));
-    std::optional<plan::Layout> expected = collective.follow();
-    if (!expected)
-      return collective.problem;
+    CollectiveLayout expected =
+        layoutAfter(instruction, plan.groups(instruction.group()).axes(), plan.layouts(instruction.layouts(0)));
+    if (!expected.problem.empty())
+      return expected.problem;
     const plan::Layout &given = plan.layouts(instruction.layouts(1));
-    return same(given, *expected) ? "" : "gives " + layoutText(given) + ", expected " + layoutText(*expected);
+    return sameLayout(given, expected.result)
+               ? ""
+               : "gives " + layoutText(given) + ", expected " + layoutText(expected.result);
   }
 
   /// The first to use a channel says what it carries.
@@ -332,7 +235,7 @@ private:
     int64_t &carried = channelLayouts[instruction.channel()];
     if (carried < 0)
       carried = instruction.layouts(0);
-    if (same(plan.layouts(static_cast<int>(carried)), plan.layouts(instruction.layouts(0))))
+    if (sameLayout(plan.layouts(static_cast<int>(carried)), plan.layouts(instruction.layouts(0))))
       return "";
     return "takes channel " + std::to_string(instruction.channel()) + " to carry " +
            layoutText(plan.layouts(instruction.layouts(0))) + ", elsewhere it carries " +
