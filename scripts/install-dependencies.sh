@@ -9,6 +9,7 @@ packages=(
   libyaml-cpp-dev nlohmann-json3-dev libcli11-dev               # recipes, checkpoints, command lines
   libdnnl-dev                                                   # kernels
   libgtest-dev libgmock-dev                                     # tests
+  openmpi-bin                                                   # and ranks under mpirun
   chromium-headless-shell                                       # and the page of the memory report in a browser
   dict-foldoc                                                   # 5 MB of English to train on
 )

@@ -1,5 +1,6 @@
 # The lit suite: every .mlir file under test/ but for the unit and e2e folders.
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -26,3 +27,8 @@ except OSError:
     may_trace = sys.platform.startswith("linux")
 if may_trace:
     config.available_features.add("ptrace")
+
+if config.tgpt_asan:
+    config.available_features.add("asan")
+if shutil.which("mpirun"):
+    config.available_features.add("mpirun")

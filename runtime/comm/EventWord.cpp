@@ -29,7 +29,7 @@ static long futex(std::atomic<uint32_t> &word, int operation, uint32_t value, co
 void EventWord::signal() {
   count.fetch_add(1);
   if (sleepers.load() > 0)
-    futex(count, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr);
+    futex(count, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
 bool EventWord::waitFor(uint32_t seen, double seconds) {
@@ -37,7 +37,7 @@ bool EventWord::waitFor(uint32_t seen, double seconds) {
   timeout.tv_sec = static_cast<time_t>(seconds);
   timeout.tv_nsec = static_cast<long>((seconds - static_cast<double>(timeout.tv_sec)) * 1e9);
   sleepers.fetch_add(1);
-  long result = futex(count, FUTEX_WAIT_PRIVATE, seen, &timeout);
+  long result = futex(count, FUTEX_WAIT, seen, &timeout);
   bool timedOut = result != 0 && errno == ETIMEDOUT;
   sleepers.fetch_sub(1);
   return !timedOut;
@@ -45,6 +45,6 @@ bool EventWord::waitFor(uint32_t seen, double seconds) {
 
 void EventWord::wait(uint32_t seen) {
   sleepers.fetch_add(1);
-  futex(count, FUTEX_WAIT_PRIVATE, seen, nullptr);
+  futex(count, FUTEX_WAIT, seen, nullptr);
   sleepers.fetch_sub(1);
 }

@@ -7,7 +7,8 @@
 //
 // A 32-bit event count on a Linux futex. A waiter loads the count, looks whether
 // what it waits for has happened, and if not sleeps until the count changes; a
-// signal between the two makes the sleep return at once.
+// signal between the two makes the sleep return at once. Works between processes, in
+// memory that they share; all bytes 0 is a valid start.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_COMM_EVENTWORD_H

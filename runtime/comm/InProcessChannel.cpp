@@ -1,4 +1,4 @@
-//===- InProcessChannel.cpp - a message queue between two threads -*- C++ -*-===//
+//===- InProcessChannel.cpp - a message queue in common memory -----*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,9 +15,12 @@
 using namespace tgpt::runtime;
 
 InProcessChannel::InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
-                                   std::vector<void *> buffers)
-    : world(world), name(std::move(name)), fromRank(fromRank), toRank(toRank), messages(std::move(buffers)) {
-  world.watch(event);
+                                   std::vector<void *> buffers, std::byte *senderBase)
+    : world(world), name(std::move(name)), fromRank(fromRank), toRank(toRank), messages(std::move(buffers)),
+      senderBase(senderBase), state(world.memory().make<State>()) {
+  world.watch(state.event);
+  world.add(sendingEnd);
+  world.add(receivingEnd);
 }
 
 std::string InProcessChannel::End::name() const {
@@ -29,31 +32,34 @@ std::string InProcessChannel::End::name() const {
 }
 
 std::vector<int64_t> InProcessChannel::End::missing() const {
-  uint64_t received = channel.received.load(std::memory_order_acquire);
-  uint64_t inFlight = channel.sent.load(std::memory_order_acquire) - received;
+  uint64_t received = channel.state.received.load(std::memory_order_acquire);
+  uint64_t inFlight = channel.state.sent.load(std::memory_order_acquire) - received;
   bool isReady = sends ? inFlight == 0 || inFlight < channel.messages.size() : inFlight > 0;
   return isReady ? std::vector<int64_t>() : std::vector<int64_t>{sends ? channel.toRank : channel.fromRank};
 }
 
 void InProcessChannel::send(const TensorView &message) {
-  uint64_t number = sent.load(std::memory_order_relaxed);
+  uint64_t number = state.sent.load(std::memory_order_relaxed);
+  auto received = [&] { return state.received.load(std::memory_order_acquire); };
   if (messages.empty()) {
-    offered = message.data;
-    sent.store(number + 1, std::memory_order_release);
-    event.signal();
-    return world.wait(fromRank, event, sendingEnd, [&] { return received.load(std::memory_order_acquire) > number; });
+    state.offered = reinterpret_cast<intptr_t>(message.data) - reinterpret_cast<intptr_t>(senderBase);
+    state.sent.store(number + 1, std::memory_order_release);
+    state.event.signal();
+    return world.wait(fromRank, state.event, sendingEnd, [&] { return received() > number; });
   }
-  world.wait(fromRank, event, sendingEnd,
-             [&] { return number - received.load(std::memory_order_acquire) < messages.size(); });
+  world.wait(fromRank, state.event, sendingEnd, [&] { return number - received() < messages.size(); });
   std::memcpy(messages[number % messages.size()], message.data, message.bytes());
-  sent.store(number + 1, std::memory_order_release);
-  event.signal();
+  state.sent.store(number + 1, std::memory_order_release);
+  state.event.signal();
 }
 
 void InProcessChannel::receive(const TensorView &message) {
-  uint64_t number = received.load(std::memory_order_relaxed);
-  world.wait(toRank, event, receivingEnd, [&] { return sent.load(std::memory_order_acquire) > number; });
-  std::memcpy(message.data, messages.empty() ? offered : messages[number % messages.size()], message.bytes());
-  received.store(number + 1, std::memory_order_release);
-  event.signal();
+  uint64_t number = state.received.load(std::memory_order_relaxed);
+  world.wait(toRank, state.event, receivingEnd, [&] { return state.sent.load(std::memory_order_acquire) > number; });
+  const void *from = messages.empty()
+                         ? reinterpret_cast<const void *>(reinterpret_cast<intptr_t>(senderBase) + state.offered)
+                         : messages[number % messages.size()];
+  std::memcpy(message.data, from, message.bytes());
+  state.received.store(number + 1, std::memory_order_release);
+  state.event.signal();
 }

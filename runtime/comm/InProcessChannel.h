@@ -1,4 +1,4 @@
-//===- InProcessChannel.h - a message queue between two threads -*- C++ -*-===//
+//===- InProcessChannel.h - a message queue in common memory -*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,7 +9,8 @@
 // The sender copies a message in, the receiver copies it out; the sender waits
 // while all buffers are taken, the receiver while none is. Without buffers they meet: the
 // receiver copies from the sender's tensor, and only then the sender goes on. A rank may
-// send to itself: then the check of the plan has proved that it never has to wait.
+// send to itself: then the check of the plan has proved that it never has to wait. Ends
+// that are processes see the sender's arena at addresses of their own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
@@ -24,9 +25,10 @@ namespace tgpt::runtime {
 
 class InProcessChannel final : public Sender, public Receiver {
 public:
-  /// `name` is for messages ("channel 0"); `messages` are the buffers, perhaps none.
+  /// `name` is for messages ("channel 0"); `messages` are the buffers, perhaps none. Where ranks are processes,
+  /// `senderBase` is the sender's arena as this process sees it.
   InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
-                   std::vector<void *> messages);
+                   std::vector<void *> messages, std::byte *senderBase = nullptr);
 
   void send(const TensorView &message) override;
   void receive(const TensorView &message) override;
@@ -50,10 +52,14 @@ private:
   int64_t toRank;
   End sendingEnd{*this, true}, receivingEnd{*this, false};
   std::vector<void *> messages;
-  const void *offered = nullptr; // without buffers: the message of a sender that waits
-  EventWord event;
-  alignas(64) std::atomic<uint64_t> sent{0};
-  alignas(64) std::atomic<uint64_t> received{0};
+  std::byte *senderBase;
+  struct State {
+    EventWord event;
+    alignas(64) std::atomic<uint64_t> sent;
+    int64_t offered; ///< without buffers: where the message of a sender that waits is, from its base
+    alignas(64) std::atomic<uint64_t> received;
+  };
+  State &state;
 };
 
 } // namespace tgpt::runtime

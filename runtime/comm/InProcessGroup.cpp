@@ -1,4 +1,4 @@
-//===- InProcessGroup.cpp - collectives between threads ---------*- C++ -*-===//
+//===- InProcessGroup.cpp - collectives in common memory --------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,27 +44,23 @@ public:
   std::string name() const override { return group.name; }
   std::vector<int64_t> missing() const override;
 
-  /// How many times this member has come to a meeting.
-  alignas(64) std::atomic<uint64_t> arrivals{0};
-
 private:
-  void publish(const TensorView &input, const TensorView &output) {
-    group.inputs[own] = input.data;
-    group.outputs[own] = output.data;
-    group.meet(own);
-  }
+  void publish(const TensorView &input, const TensorView &output) { group.publish(own, input, output); }
 
   InProcessGroup &group;
   int64_t own;
 };
 
 InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> memberRanks,
-                               int64_t firstWaiter)
+                               int64_t firstWaiter, std::vector<std::byte *> memberBases)
     : world(world), name(std::move(name)), ranks(std::move(memberRanks)), firstWaiter(firstWaiter),
-      inputs(ranks.size()), outputs(ranks.size()) {
-  for (int64_t i = 0; i < size(); ++i)
+      bases(std::move(memberBases)), inputs(ranks.size()), outputs(ranks.size()),
+      slots(world.memory().make<Slot>(ranks.size())), meeting(world.memory().make<Meeting>()) {
+  for (int64_t i = 0; i < size(); ++i) {
     members.push_back(std::make_unique<Member>(*this, i));
-  world.watch(event);
+    world.add(*members.back());
+  }
+  world.watch(meeting.event);
 }
 
 InProcessGroup::~InProcessGroup() = default;
@@ -73,26 +69,41 @@ Communicator &InProcessGroup::member(int64_t index) {
   return *members[index];
 }
 
+void InProcessGroup::publish(int64_t index, const TensorView &input, const TensorView &output) {
+  if (bases.empty()) {
+    inputs[index] = input.data;
+    outputs[index] = output.data;
+    return meet(index);
+  }
+  slots[index].input = input.as<std::byte>() - bases[index];
+  slots[index].output = output.as<std::byte>() - bases[index];
+  meet(index);
+  for (int64_t m = 0; m < size(); ++m) {
+    inputs[m] = bases[m] + slots[m].input;
+    outputs[m] = bases[m] + slots[m].output;
+  }
+}
+
 void InProcessGroup::meet(int64_t index) {
   if (size() == 1)
     return;
-  uint64_t meeting = members[index]->arrivals.load(std::memory_order_relaxed) + 1;
-  members[index]->arrivals.store(meeting, std::memory_order_relaxed);
-  if (present.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
-    present.store(0, std::memory_order_relaxed);
-    meetings.store(meeting, std::memory_order_release);
-    event.signal();
+  uint64_t number = slots[index].arrivals.load(std::memory_order_relaxed) + 1;
+  slots[index].arrivals.store(number, std::memory_order_relaxed);
+  if (meeting.present.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
+    meeting.present.store(0, std::memory_order_relaxed);
+    meeting.meetings.store(number, std::memory_order_release);
+    meeting.event.signal();
     return;
   }
-  world.wait(firstWaiter + ranks[index], event, *members[index],
-             [&] { return meetings.load(std::memory_order_acquire) >= meeting; });
+  world.wait(firstWaiter + ranks[index], meeting.event, *members[index],
+             [&] { return meeting.meetings.load(std::memory_order_acquire) >= number; });
 }
 
 std::vector<int64_t> InProcessGroup::Member::missing() const {
-  uint64_t meeting = arrivals.load(std::memory_order_relaxed);
+  uint64_t number = group.slots[own].arrivals.load(std::memory_order_relaxed);
   std::vector<int64_t> waiters;
   for (int64_t i = 0; i < group.size(); ++i)
-    if (group.members[i]->arrivals.load(std::memory_order_relaxed) < meeting)
+    if (group.slots[i].arrivals.load(std::memory_order_relaxed) < number)
       waiters.push_back(group.firstWaiter + group.ranks[i]);
   return waiters;
 }

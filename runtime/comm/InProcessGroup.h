@@ -1,4 +1,4 @@
-//===- InProcessGroup.h - collectives between threads -----------*- C++ -*-===//
+//===- InProcessGroup.h - collectives in common memory ----------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +8,8 @@
 // Two phases: members publish the addresses of their tensors and meet; then each
 // reads the others' memory directly, reducing its own part of an all_reduce into
 // every member's output; then they meet again, after which tensors may change.
+// Members that are processes see each other's arenas at addresses of their own, so what
+// is published is the distance to the arena's base.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_COMM_INPROCESSGROUP_H
@@ -24,8 +26,10 @@ namespace tgpt::runtime {
 class InProcessGroup {
 public:
   /// `ranks` in member order; `name` is for messages ("group 1 (tp)"). The thread of rank r
-  /// is the world's waiter `firstWaiter` + r.
-  InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> ranks, int64_t firstWaiter = 0);
+  /// is the world's waiter `firstWaiter` + r. Where ranks are processes, `bases` has the members' arenas as this
+  /// process sees them, and only one member is used in it.
+  InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> ranks, int64_t firstWaiter = 0,
+                 std::vector<std::byte *> bases = {});
   ~InProcessGroup();
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
@@ -34,6 +38,16 @@ public:
 
 private:
   class Member;
+  struct alignas(64) Slot {
+    std::atomic<uint64_t> arrivals; ///< how many times the member has come to a meeting
+    int64_t input, output;          ///< distances of its tensors to its base
+  };
+  struct Meeting {
+    EventWord event;
+    std::atomic<int64_t> present;
+    std::atomic<uint64_t> meetings;
+  };
+  void publish(int64_t index, const TensorView &input, const TensorView &output);
   void meet(int64_t index);
 
   InProcessWorld &world;
@@ -41,12 +55,12 @@ private:
   std::vector<int64_t> ranks;
   int64_t firstWaiter;
   std::vector<std::unique_ptr<Member>> members;
+  std::vector<std::byte *> bases;
   // Addresses in member order, as reduceRange takes them.
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
-  EventWord event;
-  std::atomic<int64_t> present{0};
-  std::atomic<uint64_t> meetings{0};
+  std::span<Slot> slots; // of the members
+  Meeting &meeting;
 };
 
 } // namespace tgpt::runtime

@@ -1,4 +1,4 @@
-//===- InProcessWorld.cpp - ranks that are threads of one process -*- C++ -*-===//
+//===- InProcessWorld.cpp - ranks that reach each other's memory -*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,9 @@ using namespace tgpt::runtime;
 /// About 50 us: longer than two ranks of one job are usually apart.
 static constexpr int spinIterations = 2000;
 
-InProcessWorld::InProcessWorld(WorldOptions given) : options(given), states(options.waiters) {
+InProcessWorld::InProcessWorld(WorldOptions given, std::span<std::byte> shared)
+    : options(given), memoryOfAll(shared), states(memoryOfAll.make<State>(options.waiters)),
+      abortFlag(memoryOfAll.make<std::atomic<uint32_t>>()), crash(memoryOfAll.make<std::atomic<int64_t>>()) {
   // A thread that spins on a core that its peer needs only delays both.
   if (options.threads <= static_cast<int64_t>(std::thread::hardware_concurrency()))
     spins = spinIterations;
@@ -31,7 +33,7 @@ uint64_t InProcessWorld::totalProgress() const {
 }
 
 void InProcessWorld::abort() {
-  abortFlag.store(true);
+  abortFlag.store(1);
   for (EventWord *event : events)
     event->signal();
 }

@@ -17,7 +17,11 @@ class Arena {
 public:
   /// `rank` staggers the base address: arenas that all start on a page alias in the caches.
   Arena(int64_t bytes, int64_t rank);
+  /// In memory of others that outlives it, of mappedBytes(bytes).
+  Arena(int64_t bytes, int64_t rank, std::byte *memory);
   ~Arena();
+  /// What an arena takes, a multiple of the page.
+  static int64_t mappedBytes(int64_t bytes);
   Arena(const Arena &) = delete;
   Arena &operator=(const Arena &) = delete;
 
@@ -25,8 +29,7 @@ public:
   int64_t bytes() const { return size; }
 
 private:
-  void *mapping = nullptr;
-  size_t mappedBytes = 0;
+  void *mapping = nullptr; // null: of others
   std::byte *start = nullptr;
   int64_t size = 0;
 };

@@ -20,12 +20,12 @@
 using namespace tgpt::runtime;
 
 CommunicationThread::CommunicationThread(InProcessWorld &world, const RankProgram &program, int mostInFlight,
-                                         Options given)
-    : events(program.startedInStep(), given.tracedSteps), world(world), program(program), options(std::move(given)),
-      ring(mostInFlight), tickets(mostInFlight) {
+                                         CommunicationProgress &progress, Options given)
+    : events(program.startedInStep(), given.tracedSteps),
+      world(world), crashSite{&world, given.waiter, given.isProcess}, program(program), progress(progress),
+      counts(progress.counts), options(std::move(given)), ring(mostInFlight), tickets(mostInFlight) {
   if (options.profile)
     profile = program.startedProfile;
-  world.watch(done);
   world.setIdle(options.waiter, true);
   try {
     thread = std::thread([this] { serve(); });
@@ -41,59 +41,53 @@ CommunicationThread::~CommunicationThread() {
 }
 
 void CommunicationThread::start(const BoundInstruction &collective, const StepContext &context) {
-  uint64_t number = issued.load(std::memory_order_relaxed);
+  uint64_t number = counts.issued.load(std::memory_order_relaxed);
   ring[number % ring.size()] = {&collective, context.entry};
   tickets[collective.flight] = number + 1;
-  issued.store(number + 1, std::memory_order_release);
+  counts.issued.store(number + 1, std::memory_order_release);
   work.signal();
 }
 
 void CommunicationThread::wait(const BoundInstruction &wait) {
   uint64_t ticket = tickets[wait.flight];
-  world.wait(options.rank, done, *this, [&] { return ended.load(std::memory_order_acquire) >= ticket; });
+  world.wait(options.rank, counts.done, progress,
+             [&] { return counts.ended.load(std::memory_order_acquire) >= ticket; });
 }
 
 void CommunicationThread::settle() {
   while (true) {
-    uint32_t seen = done.load();
-    if (ended.load(std::memory_order_acquire) == issued.load(std::memory_order_relaxed))
+    uint32_t seen = counts.done.load();
+    if (counts.ended.load(std::memory_order_acquire) == counts.issued.load(std::memory_order_relaxed))
       return;
-    done.wait(seen);
+    counts.done.wait(seen);
   }
-}
-
-std::optional<RankPosition> CommunicationThread::position() const {
-  const BoundInstruction *collective = current.load(std::memory_order_relaxed);
-  if (!collective)
-    return std::nullopt;
-  RankPosition at = program.position(*collective, currentEntry.load(std::memory_order_relaxed));
-  at.isCommunication = true;
-  return at;
 }
 
 void CommunicationThread::serve() {
   ::pthread_setname_np(::pthread_self(), ("comm " + std::to_string(options.rank)).c_str());
   omp_set_num_threads(1);
+  enterCrashSite(crashSite);
   bool isRunning = true; // else the job has ended, and what is issued yet counts as done
   for (uint64_t next = 0;; ++next) {
     while (true) {
       uint32_t seen = work.load();
-      if (issued.load(std::memory_order_acquire) > next)
+      if (counts.issued.load(std::memory_order_acquire) > next)
         break;
       if (stopping.load())
         return;
       work.wait(seen);
     }
     isRunning = isRunning && run(ring[next % ring.size()]);
-    ended.store(next + 1, std::memory_order_release);
-    done.signal();
+    counts.ended.store(next + 1, std::memory_order_release);
+    counts.done.signal();
   }
 }
 
 bool CommunicationThread::run(const Flight &flight) {
   const BoundInstruction &collective = *flight.collective;
-  currentEntry.store(flight.entry, std::memory_order_relaxed);
-  current.store(&collective, std::memory_order_relaxed);
+  SchedulePlace &place = world.placeOf(options.waiter);
+  place.entry.store(flight.entry, std::memory_order_relaxed);
+  place.set(collective.segment, collective.index);
   world.setIdle(options.waiter, false);
   try {
     StepContext none;
@@ -105,14 +99,14 @@ bool CommunicationThread::run(const Flight &flight) {
     events.add(flight.entry, collective.index, begin);
     world.noteProgress(options.waiter);
     world.setIdle(options.waiter, true);
-    current.store(nullptr, std::memory_order_relaxed);
+    place.clear();
     return true;
   } catch (const JobAborted &) {
     // A rank carries the message.
   } catch (const std::exception &error) {
-    options.fail(program.placeText(collective, flight.entry) + ": " + error.what());
+    options.fail(program.placeText(place) + ": " + error.what());
   } catch (...) {
-    options.fail(program.placeText(collective, flight.entry) + ": unknown exception");
+    options.fail(program.placeText(place) + ": unknown exception");
   }
   return false;
 }

@@ -14,30 +14,56 @@
 #define TGPT_RUNTIME_ENGINE_COMMUNICATIONTHREAD_H
 
 #include "runtime/comm/InProcessWorld.h"
+#include "runtime/engine/CrashSite.h"
 #include "runtime/engine/RankProgram.h"
 
 #include <atomic>
 #include <functional>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace tgpt::runtime {
 
-class CommunicationThread final : public StartedCollectives, public WaitPlace {
+/// How far the communication of a rank is, as other threads and processes see it: what the rank waits for.
+class CommunicationProgress final : public WaitPlace {
+public:
+  CommunicationProgress(InProcessWorld &world, int64_t waiter) : waiter(waiter), counts(world.memory().make<Counts>()) {
+    world.watch(counts.done);
+    world.add(*this);
+  }
+
+  std::string name() const override { return "its communication thread"; }
+  std::vector<int64_t> missing() const override {
+    bool isDone = counts.ended.load(std::memory_order_acquire) == counts.issued.load(std::memory_order_acquire);
+    return isDone ? std::vector<int64_t>() : std::vector<int64_t>{waiter};
+  }
+
+private:
+  friend class CommunicationThread;
+  struct Counts {
+    EventWord done; ///< signalled when a flight has ended
+    std::atomic<uint64_t> issued, ended;
+  };
+  int64_t waiter;
+  Counts &counts;
+};
+
+class CommunicationThread final : public StartedCollectives {
 public:
   struct Options {
     int64_t rank = 0;
     int64_t waiter = 0; ///< as which this thread is known to the world
     bool profile = false;
+    bool isProcess = false; ///< where a rank is a process, a crash ends it
     /// Called once, on this thread, with the message of what went wrong.
     std::function<void(const std::string &what)> fail;
     int64_t tracedSteps = 0; ///< steps whose events are kept
   };
 
   /// For a program whose segments start `mostInFlight` collectives at most.
-  CommunicationThread(InProcessWorld &world, const RankProgram &program, int mostInFlight, Options options);
+  CommunicationThread(InProcessWorld &world, const RankProgram &program, int mostInFlight,
+                      CommunicationProgress &progress, Options options);
   ~CommunicationThread() override;
 
   // On the rank's thread.
@@ -46,15 +72,6 @@ public:
   /// Returns when this thread has nothing in hand; after an abort that is soon.
   void settle();
 
-  // As what its rank waits for.
-  std::string name() const override { return "its communication thread"; }
-  std::vector<int64_t> missing() const override {
-    bool isDone = ended.load(std::memory_order_acquire) == issued.load(std::memory_order_acquire);
-    return isDone ? std::vector<int64_t>() : std::vector<int64_t>{options.waiter};
-  }
-
-  /// What it is doing, from any thread; nothing when it has nothing in hand.
-  std::optional<RankPosition> position() const;
   /// What it ran: apart from the rank's own profile, since it takes none of its time.
   std::vector<ProfileEntry> profile;
   EventRing events;
@@ -71,17 +88,15 @@ private:
   bool run(const Flight &flight);
 
   InProcessWorld &world;
+  CrashSite crashSite;
   const RankProgram &program;
+  CommunicationProgress &progress;
+  CommunicationProgress::Counts &counts;
   Options options;
   std::vector<Flight> ring;      ///< flight n at n modulo its size
   std::vector<uint64_t> tickets; ///< by BoundInstruction::flight: the number of the flight in this run of the segment
   EventWord work;                ///< signalled when something was issued, or to stop
-  EventWord done;                ///< signalled when a flight has ended
-  std::atomic<uint64_t> issued{0};
-  std::atomic<uint64_t> ended{0};
   std::atomic<bool> stopping{false};
-  std::atomic<const BoundInstruction *> current{nullptr};
-  std::atomic<int64_t> currentEntry{0};
   std::thread thread; ///< last: it uses the rest
 };
 

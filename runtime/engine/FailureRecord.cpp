@@ -7,50 +7,122 @@
 #include "runtime/engine/FailureRecord.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
 using State = RankPosition::State;
 
-void FailureRecord::add(int64_t waiter, const std::string &what) {
-  {
-    std::lock_guard lock(mutex);
-    failed.insert(waiter);
-    bool isRank = waiter < grid.ranks();
-    if (message.empty())
-      message = (isRank ? "" : "the communication of ") + grid.describe(waiter % grid.ranks()) + ", " + what;
+/// What ranks of other processes are given to stop, or to write down what they know.
+static constexpr double restSeconds = 1;
+
+FailureRecord::FailureRecord(InProcessWorld &world, const plan::Plan &plan, const RankGrid &grid,
+                             bool hasCommunicationThreads)
+    : world(world), plan(plan), grid(grid), hasCommunicationThreads(hasCommunicationThreads),
+      note(world.memory().make<Note>()) {}
+
+/// False where another failure came first.
+bool FailureRecord::claim(const std::string &text, bool isStuck) {
+  if (note.claimed.exchange(1) != 0)
+    return false;
+  std::snprintf(note.message, sizeof(note.message), "%s", text.c_str());
+  note.isStuck = isStuck;
+  note.written.store(1, std::memory_order_release);
+  return true;
+}
+
+std::string FailureRecord::message() const {
+  auto start = std::chrono::steady_clock::now();
+  while (!note.written.load(std::memory_order_acquire)) {
+    if (std::chrono::steady_clock::now() - start > std::chrono::duration<double>(restSeconds))
+      return "a rank has failed, and died before it could say why";
+    std::this_thread::yield();
   }
+  return note.message;
+}
+
+void FailureRecord::add(int64_t waiter, const std::string &what) {
+  world.setFailed(waiter);
+  bool isRank = waiter < grid.ranks();
+  claim((isRank ? "" : "the communication of ") + grid.describe(waiter % grid.ranks()) + ", " + what, false);
   world.abort();
 }
 
 void FailureRecord::addStuck(double seconds) {
   {
     std::lock_guard lock(mutex);
-    if (!message.empty())
-      return; // a rank has failed meanwhile
-    isStuck = true;
     stuckPositions = positions();
-    message = stuckText(seconds);
+    isStuckHere = claim(stuckText(seconds), true); // not where a rank has failed meanwhile
   }
   world.abort();
 }
 
+static std::string crashText(int signal) {
+  return "it crashed with signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
+}
+
+void FailureRecord::addDied(int64_t rank, const std::string &why) {
+  std::string how = why;
+  for (int64_t waiter = rank; waiter < world.waiters(); waiter += grid.ranks())
+    if (int signal = world.signalOf(waiter); signal > 0)
+      how = crashText(signal);
+    else
+      world.setSignal(waiter, -1);
+  std::string where = world.isIdle(rank) ? "between steps" : placeText(plan, stageOf(rank), world.placeOf(rank));
+  claim(grid.describe(rank) + ", " + where + ": " + how, false);
+  world.abort();
+}
+
+/// Where a thread crashed within malloc, nothing may be said any more; then the process ends all the same.
+static constexpr unsigned lastWordsSeconds = 10;
+
+void FailureRecord::addCrash() {
+  ::alarm(lastWordsSeconds);
+  InProcessWorld::Crash crash = world.crashed();
+  int64_t rank = crash.waiter % grid.ranks();
+  if (crash.waiter == InProcessWorld::noWaiter)
+    claim("a thread of a kernel: " + crashText(crash.signal), false);
+  else
+    claim((crash.waiter < grid.ranks() ? "" : "the communication of ") + grid.describe(rank) + ", " +
+              placeText(plan, stageOf(rank), world.placeOf(crash.waiter)) + ": " + crashText(crash.signal),
+          false);
+  world.abort();
+}
+
+void FailureRecord::awaitRest() const {
+  auto isMoving = [&](int64_t waiter) { return !world.isIdle(waiter) && world.signalOf(waiter) == 0; };
+  auto start = std::chrono::steady_clock::now();
+  for (int64_t waiter = 0; waiter < grid.ranks(); ++waiter)
+    while (isMoving(waiter) && std::chrono::steady_clock::now() - start < std::chrono::duration<double>(restSeconds))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 void FailureRecord::throwIfAny(bool hasLostThreads) {
   std::lock_guard lock(mutex);
-  if (message.empty())
+  if (note.claimed.load() == 0)
     return;
   if (!made) {
-    std::vector<RankPosition> where = isStuck ? std::move(stuckPositions) : positions();
+    std::string text = message();
+    std::vector<RankPosition> where = isStuckHere ? std::move(stuckPositions) : positions();
     if (std::all_of(where.begin(), where.end(), [](const RankPosition &p) { return p.state == State::Ended; }))
       where.clear(); // not within a step
-    made.emplace(isStuck ? JobFailure::Kind::Stuck : JobFailure::Kind::RankFailed, message, std::move(where),
+    made.emplace(note.isStuck ? JobFailure::Kind::Stuck : JobFailure::Kind::RankFailed, text, std::move(where),
                  hasLostThreads);
   }
+  if (world.crashed().signal != 0)
+    ::alarm(0);
   throw *made;
 }
 
 void FailureRecord::describeState(RankPosition &position, int64_t waiter) const {
+  if (world.signalOf(waiter) != 0) {
+    position.state = State::Died;
+    return;
+  }
   if (position.segment.empty()) {
     bool hasBegun = world.isIdle(waiter);
     position.state = hasBegun ? State::Ended : State::Working;
@@ -59,7 +131,7 @@ void FailureRecord::describeState(RankPosition &position, int64_t waiter) const 
   }
   const WaitPlace *place = world.waitsAt(waiter);
   std::vector<int64_t> missing = place ? place->missing() : std::vector<int64_t>();
-  if (failed.count(waiter)) {
+  if (world.hasFailed(waiter)) {
     position.state = State::Failed;
   } else if (!missing.empty()) {
     position.state = State::Waiting;
@@ -74,12 +146,17 @@ void FailureRecord::describeState(RankPosition &position, int64_t waiter) const 
 /// The ranks in order, each with its communication behind it where that has something in hand.
 std::vector<RankPosition> FailureRecord::positions() const {
   std::vector<RankPosition> result;
-  for (int64_t rank = 0; rank < static_cast<int64_t>(programs.size()); ++rank) {
-    describeState(result.emplace_back(programs[rank]->position()), rank);
-    if (communication.empty())
-      continue;
-    if (std::optional<RankPosition> started = communication[rank]->position())
-      describeState(result.emplace_back(*started), grid.ranks() + rank);
+  auto add = [&](int64_t rank, int64_t waiter) {
+    RankPosition &position = result.emplace_back(positionAt(plan, stageOf(rank), world.placeOf(waiter)));
+    position.rank = rank;
+    position.isCommunication = waiter != rank;
+    describeState(position, waiter);
+  };
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank) {
+    add(rank, rank);
+    int64_t communication = grid.ranks() + rank;
+    if (hasCommunicationThreads && instructionAt(plan, stageOf(rank), world.placeOf(communication)))
+      add(rank, communication);
   }
   return result;
 }
@@ -90,11 +167,15 @@ std::string FailureRecord::stuckText(double seconds) const {
   std::snprintf(number, sizeof(number), "%g", seconds);
   std::string text = "no rank has advanced for " + std::string(number) + " s: ";
   auto works = [](const RankPosition &position) { return position.state == State::Working; };
+  auto waiterOf = [&](const RankPosition &position) {
+    return position.rank + (position.isCommunication ? grid.ranks() : 0);
+  };
   auto who = [&](const RankPosition &position) {
     return (position.isCommunication ? "the communication of " : "") + grid.describe(position.rank);
   };
   auto where = [&](const RankPosition &position) {
-    return position.segment.empty() ? "the start of its step" : programs[position.rank]->placeText();
+    return position.segment.empty() ? "the start of its step"
+                                    : placeText(plan, position.stage, world.placeOf(waiterOf(position)));
   };
   auto culprit = std::find_if(stuckPositions.begin(), stuckPositions.end(), works);
   if (culprit != stuckPositions.end()) {

@@ -7,21 +7,19 @@
 //
 // The first rank that fails, or the watchdog, ends the job: all waits end, and ranks stop
 // before their next instruction. The positions of all ranks are taken when they have
-// stopped, or, of a stuck job, before anything is ended.
+// stopped, or, of a stuck job, before anything is ended. The record lies in the world's
+// memory: where ranks are processes each of them has one, and all say the same.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_ENGINE_FAILURERECORD_H
 #define TGPT_RUNTIME_ENGINE_FAILURERECORD_H
 
 #include "runtime/comm/InProcessWorld.h"
-#include "runtime/engine/CommunicationThread.h"
 #include "runtime/engine/JobFailure.h"
-#include "runtime/engine/RankProgram.h"
+#include "runtime/plan/RankGrid.h"
 
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,36 +27,47 @@ namespace tgpt::runtime {
 
 class FailureRecord {
 public:
-  using Programs = std::vector<std::unique_ptr<RankProgram>>;
-  using Communication = std::vector<std::unique_ptr<CommunicationThread>>;
-
-  /// The programs by rank, and the communication threads, of which there may be none.
-  FailureRecord(InProcessWorld &world, const RankGrid &grid, const Programs &programs,
-                const Communication &communication)
-      : world(world), grid(grid), programs(programs), communication(communication) {}
+  /// With communication threads each rank has a second waiter, behind those of all ranks.
+  FailureRecord(InProcessWorld &world, const plan::Plan &plan, const RankGrid &grid, bool hasCommunicationThreads);
 
   /// A waiter of the world has failed. From any thread; keeps the first message and ends the job.
   void add(int64_t waiter, const std::string &what);
   /// No rank has advanced for `seconds`: ends the job.
   void addStuck(double seconds);
+  /// A rank's process is gone: ends the job. `why` is used where no signal was noted.
+  void addDied(int64_t rank, const std::string &why);
+  /// A thread has crashed, as the world knows: ends the job.
+  void addCrash();
 
   /// When no rank runs any more, or those that do are lost. Throws JobFailure if the job has ended.
   void throwIfAny(bool hasLostThreads = false);
   bool hasLostThreads() const { return made && made->hasLostThreads(); }
+  /// Whether this record, not another process's, found the job stuck: then it alone knows where ranks were before.
+  bool foundStuck() const { return isStuckHere; }
+  /// Returns when all ranks that live have stopped, or a moment is over.
+  void awaitRest() const;
 
 private:
+  struct Note {
+    std::atomic<uint32_t> claimed, written;
+    uint32_t isStuck;
+    char message[4096];
+  };
+
+  bool claim(const std::string &message, bool isStuck);
+  std::string message() const;
+  int64_t stageOf(int64_t rank) const { return grid.stageOf(rank); }
   std::vector<RankPosition> positions() const;
   void describeState(RankPosition &position, int64_t waiter) const;
   std::string stuckText(double seconds) const;
 
   InProcessWorld &world;
+  const plan::Plan &plan;
   const RankGrid &grid;
-  const Programs &programs;
-  const Communication &communication;
+  bool hasCommunicationThreads;
+  Note &note;
   std::mutex mutex;
-  std::string message; // the first one; empty: all is well
-  bool isStuck = false;
-  std::set<int64_t> failed; // waiters
+  bool isStuckHere = false;
   std::vector<RankPosition> stuckPositions;
   std::optional<JobFailure> made;
 };

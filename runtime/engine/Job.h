@@ -9,6 +9,10 @@
 // planned bytes, resolves every instruction to a function pointer and tensor
 // views, and then runs steps. A step neither allocates nor looks anything up.
 //
+// With JobOptions::processes each rank is a process, with a Job of its own that runs this
+// rank alone. What is said to be collective is then called by all of them, in the same
+// order; their arenas are in memory that they share.
+//
 // The first rank that fails ends the job, and so does the watchdog when no rank advances:
 // all waits end, runStep throws JobFailure with that rank, stage, segment, instruction and
 // model line and the position of every rank, and so does every later call that needs the
@@ -32,6 +36,8 @@
 #include <vector>
 
 namespace tgpt::runtime {
+
+class ProcessTeam;
 
 /// Where INPUT instructions get their data.
 class StepInputs {
@@ -62,8 +68,9 @@ struct JobOptions {
   int communicationThreads = 1; // per rank, 1 or 0, for collectives that the plan starts; 0: they run where they start
   double watchdogSeconds = 60;  // a step ends as stuck when no rank has passed an instruction for so long
   bool profile = false;
-  int64_t tracedSteps = 0; // the last steps of which events() tells every instruction
-  KernelSet kernels;       // empty: cpuKernels()
+  int64_t tracedSteps = 0;          // the last steps of which events() tells every instruction
+  KernelSet kernels;                // empty: cpuKernels()
+  ProcessTeam *processes = nullptr; // that outlives the job; null: ranks are threads of this process
 };
 
 /// Time of one opcode on one rank, over all steps since the start or resetProfile().
@@ -87,11 +94,21 @@ public:
   const plan::Plan &plan() const;
   int64_t ranks() const;
 
-  /// Sets every variable to its first values.
+  /// Sets every variable to its first values. Collective.
   void initializeVariables();
 
-  /// Runs one step on all ranks. The result is valid until the next step.
+  /// Runs one step on all ranks. The result is valid until the next step. Collective, and the same everywhere.
   const StepMetrics &runStep(StepInputs &inputs);
+
+  // Of ranks that are processes, all collective; with threads they do nothing but run `body`, or say what is asked.
+
+  /// Runs `body` in the process of rank 0 while all others wait: it may read all variables.
+  void onFirstProcess(const std::function<void()> &body);
+  /// Whether any process says yes.
+  bool anySays(bool yes);
+  /// Lets profile(), events() and highWaterBytes() know of all ranks.
+  void exchangeReports();
+  bool isFirstProcess() const;
 
   // Variables by name, between steps. Throws Error for an unknown name (naming
   // the nearest one) or a tensor of another shape or dtype.
@@ -102,7 +119,8 @@ public:
   const plan::Variable &variable(std::string_view name) const;
   /// Assembled from the owner stage's shards; addends are summed in rank order in f64.
   LogicalTensor readVariable(std::string_view name) const;
-  /// To every shard and every copy; of addends, the first is set and the others zeroed.
+  /// To every shard and every copy; of addends, the first is set and the others zeroed. Of ranks that are processes
+  /// each writes its own, and reads of all are right after the next collective call.
   void writeVariable(std::string_view name, const LogicalTensor &value);
   /// Throws Error naming the variable, ranks and element where two copies of a
   /// shard (replicas, tied weights) are not bit-equal.
@@ -122,6 +140,9 @@ public:
   void resetProfile();
   /// Every instruction of the last JobOptions::tracedSteps steps, by stream and time. Steps are numbered from 1.
   std::vector<InstructionEvent> events(int64_t rank) const;
+
+  /// After a JobFailure: whether this process alone knows the places of all ranks, and so should report it.
+  bool foundStuck() const;
 
 private:
   class Impl;

@@ -37,6 +37,43 @@ RankPosition tgpt::runtime::positionAt(const plan::Plan &plan, int64_t stage, in
   return position;
 }
 
+namespace {
+/// A SchedulePlace, read once.
+struct ReadPlace {
+  explicit ReadPlace(const SchedulePlace &place) : entry(place.entry.load(std::memory_order_relaxed)) {
+    uint64_t packed = place.instruction.load(std::memory_order_relaxed);
+    isAny = packed != 0;
+    segment = static_cast<int>((packed - 1) >> 32);
+    index = static_cast<int>((packed - 1) & 0xffffffff);
+  }
+  int64_t entry;
+  bool isAny;
+  int segment, index;
+};
+} // namespace
+
+RankPosition tgpt::runtime::positionAt(const plan::Plan &plan, int64_t stage, const SchedulePlace &place) {
+  ReadPlace at(place);
+  return at.isAny ? positionAt(plan, stage, at.entry, at.segment, at.index)
+                  : positionAt(plan, stage, plan.stages(static_cast<int>(stage)).schedule_size(), 0, 0);
+}
+
+std::string tgpt::runtime::placeText(const plan::Plan &plan, int64_t stage, const SchedulePlace &place) {
+  ReadPlace at(place);
+  if (!at.isAny)
+    return "the end of its step";
+  const plan::StageProgram &program = plan.stages(static_cast<int>(stage));
+  std::string text = instructionPlace(plan, program, at.segment, at.index);
+  int64_t micro = program.schedule(static_cast<int>(at.entry)).micro_batch();
+  return micro < 0 ? text : text + ", micro-batch " + std::to_string(micro);
+}
+
+const plan::Instruction *tgpt::runtime::instructionAt(const plan::Plan &plan, int64_t stage,
+                                                      const SchedulePlace &place) {
+  ReadPlace at(place);
+  return at.isAny ? &plan.stages(static_cast<int>(stage)).segments(at.segment).instructions(at.index) : nullptr;
+}
+
 std::string tgpt::runtime::stateText(RankPosition::State state) {
   switch (state) {
   case RankPosition::State::Failed: return "failed";
@@ -44,6 +81,7 @@ std::string tgpt::runtime::stateText(RankPosition::State state) {
   case RankPosition::State::Waiting: return "waiting";
   case RankPosition::State::Stopped: return "stopped";
   case RankPosition::State::Ended: return "ended";
+  case RankPosition::State::Died: return "died";
   }
   return "";
 }
@@ -98,7 +136,9 @@ static Row rowOf(const RanksAtPosition &group) {
         (at.missing.empty() ? "" : (at.missing.size() == 1 ? " for rank " : " for ranks ") + rangesText(at.missing));
   std::string place = std::to_string(at.instruction) + " " + at.opcode;
   if (at.segment.empty())
-    place = at.state == RankPosition::State::Ended ? "the end of its step" : "the start of its step";
+    place = at.state == RankPosition::State::Ended  ? "the end of its step"
+            : at.state == RankPosition::State::Died ? "between steps"
+                                                    : "the start of its step";
   else if (!at.location.empty())
     place += " (" + at.location + ")";
   return {rangesText(group.ranks) + (at.isCommunication ? " (communication)" : ""),

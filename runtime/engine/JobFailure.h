@@ -7,6 +7,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_JOBFAILURE_H
 #define TGPT_RUNTIME_ENGINE_JOBFAILURE_H
 
+#include "runtime/comm/InProcessWorld.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/plan.pb.h"
 
@@ -19,8 +20,8 @@ namespace tgpt::runtime {
 /// Where a rank, or its communication thread, stands in its schedule.
 struct RankPosition {
   /// Failed: it carries the message. Working: within an instruction, waiting for nobody. Waiting: see `waitsOn`.
-  /// Stopped: it was told to, before this instruction. Ended: it is through its step.
-  enum class State { Failed, Working, Waiting, Stopped, Ended };
+  /// Stopped: it was told to, before this instruction. Ended: it is through its step. Died: its process or thread has.
+  enum class State { Failed, Working, Waiting, Stopped, Ended, Died };
 
   int64_t rank = 0;
   bool isCommunication = false; ///< not the rank's own thread, but what serves its started collectives
@@ -38,7 +39,12 @@ struct RankPosition {
 
 /// The schedule position that both errors and reports give.
 RankPosition positionAt(const plan::Plan &plan, int64_t stage, int64_t entry, int segment, int instruction);
-/// "failed", "working", "waiting", "stopped", "ended".
+/// Of a rank of that stage, and as errors put it: "stage 1, segment ...", "the end of its step".
+RankPosition positionAt(const plan::Plan &plan, int64_t stage, const SchedulePlace &place);
+std::string placeText(const plan::Plan &plan, int64_t stage, const SchedulePlace &place);
+/// The instruction there, or null.
+const plan::Instruction *instructionAt(const plan::Plan &plan, int64_t stage, const SchedulePlace &place);
+/// "failed", "working", "waiting", "stopped", "ended", "died".
 std::string stateText(RankPosition::State state);
 /// "0-3, 8", of sorted numbers.
 std::string rangesText(const std::vector<int64_t> &numbers);

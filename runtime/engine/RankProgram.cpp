@@ -23,9 +23,10 @@
 using namespace tgpt;
 using namespace tgpt::runtime;
 
-RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte *arena, const RankEndpoints &endpoints)
+RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte *arena, const RankEndpoints &endpoints,
+                         SchedulePlace &place)
     : plan(context.plan), stage(context.plan.stages(static_cast<int>(context.grid.stageOf(rank)))), rank(rank),
-      arena(arena), endpoints(endpoints) {
+      arena(arena), endpoints(endpoints), place(place) {
   for (int s = 0; s < stage.segments_size(); ++s)
     for (int i = 0; i < stage.segments(s).instructions_size(); ++i)
       attributes[{s, i}] = attributesOf(stage.segments(s).instructions(i), [&](const plan::AxisOffset &offset) {
@@ -158,37 +159,4 @@ void tgpt::runtime::runTimed(InstructionRunner runner, const BoundInstruction &i
   entry.cpuSeconds += cpuEnd - cpuStart;
   entry.flops += static_cast<double>(cost.flops());
   entry.bytes += static_cast<double>(cost.bytes_read()) + static_cast<double>(cost.bytes_written());
-}
-
-std::string RankProgram::placeText() const {
-  const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
-  if (!instruction)
-    return "the end of its step";
-  return placeText(*instruction, currentEntry.load(std::memory_order_relaxed));
-}
-
-std::string RankProgram::placeText(const BoundInstruction &instruction, int64_t entry) const {
-  std::string text = instructionPlace(plan, stage, instruction.segment, instruction.index);
-  int64_t micro = stage.schedule(static_cast<int>(entry)).micro_batch();
-  return micro < 0 ? text : text + ", micro-batch " + std::to_string(micro);
-}
-
-RankPosition RankProgram::position() const {
-  const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
-  if (instruction)
-    return position(*instruction, currentEntry.load(std::memory_order_relaxed));
-  RankPosition ended = positionAt(plan, stage.stage(), stage.schedule_size(), 0, 0);
-  ended.rank = rank;
-  return ended;
-}
-
-RankPosition RankProgram::position(const BoundInstruction &instruction, int64_t entry) const {
-  RankPosition at = positionAt(plan, stage.stage(), entry, instruction.segment, instruction.index);
-  at.rank = rank;
-  return at;
-}
-
-double RankProgram::currentFlops() const {
-  const BoundInstruction *instruction = current.load(std::memory_order_relaxed);
-  return instruction && instruction->function ? static_cast<double>(instruction->source->cost().flops()) : 0;
 }

@@ -103,16 +103,18 @@ struct BindingContext {
 
 class RankProgram {
 public:
-  RankProgram(const BindingContext &context, int64_t rank, std::byte *arena, const RankEndpoints &endpoints);
+  /// `place` is where others read how far it is.
+  RankProgram(const BindingContext &context, int64_t rank, std::byte *arena, const RankEndpoints &endpoints,
+              SchedulePlace &place);
 
   /// Runs the rank's whole schedule once. `advanced` is called after each instruction and may throw.
   template <typename Advanced> void runStep(StepContext &context, bool profiling, const Advanced &advanced) {
     for (context.entry = 0; context.entry < static_cast<int64_t>(schedule.size()); ++context.entry) {
       const BoundEntry &entry = schedule[context.entry];
       context.microBatch = entry.microBatch;
-      currentEntry.store(context.entry, std::memory_order_relaxed);
+      place.entry.store(context.entry, std::memory_order_relaxed);
       for (const BoundInstruction &instruction : entry.segment->instructions) {
-        current.store(&instruction, std::memory_order_relaxed);
+        place.set(instruction.segment, instruction.index);
         bool isHandedOver = context.started && instruction.exchange;
         int64_t begin = context.events ? eventNanoseconds() : 0;
         if (profiling && !isHandedOver)
@@ -127,17 +129,12 @@ public:
       }
       entry.segment->measured = true;
     }
-    current.store(nullptr, std::memory_order_relaxed);
+    place.clear();
   }
 
-  /// Where the rank is, from any thread: an instruction's place, or "the end of its step".
-  std::string placeText() const;
-  /// The place of one of this program's instructions, in an entry of the schedule.
-  std::string placeText(const BoundInstruction &instruction, int64_t entry) const;
-  RankPosition position() const;
-  RankPosition position(const BoundInstruction &instruction, int64_t entry) const;
-  /// Operations of the kernel that the rank is at, by the plan; 0 where it is at none.
-  double currentFlops() const;
+  /// Where the rank is, from any thread: an instruction's place, or "the end of its step"; and another of its places.
+  std::string placeText() const { return placeText(place); }
+  std::string placeText(const SchedulePlace &at) const { return runtime::placeText(plan, stage.stage(), at); }
   /// Instructions that a step passes: all of them, and those that only start a collective.
   int64_t passedInStep() const;
   int64_t startedInStep() const;
@@ -163,12 +160,11 @@ private:
   int64_t rank;
   std::byte *arena;
   const RankEndpoints &endpoints;
+  SchedulePlace &place;
   std::map<std::pair<int, int64_t>, BoundSegment> segments; // (segment, slot)
   std::vector<BoundEntry> schedule;
   std::vector<std::unique_ptr<TensorView[]>> views;
   std::map<std::pair<int, int>, Attributes> attributes; // (segment, instruction)
-  std::atomic<const BoundInstruction *> current{nullptr};
-  std::atomic<int64_t> currentEntry{0};
   int64_t touched = 0;
   int startedBySegment = 0;
   std::map<uint32_t, int> flights; // by event, of the segment that is being bound

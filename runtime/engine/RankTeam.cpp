@@ -36,15 +36,16 @@ static void pinToCores(int64_t rank, int threadsPerRank) {
   ::pthread_setaffinity_np(::pthread_self(), sizeof(own), &own);
 }
 
-RankTeam::RankTeam(int64_t ranks, int threadsPerRank, bool pinThreads) {
-  threads.reserve(ranks);
+RankTeam::RankTeam(const std::vector<int64_t> &ranks, int threadsPerRank, bool pinThreads) {
+  threads.reserve(ranks.size());
   try {
-    for (int64_t rank = 0; rank < ranks; ++rank)
+    for (int64_t rank : ranks)
       threads.emplace_back([=, this] { serve(rank, threadsPerRank, pinThreads); });
   } catch (const std::system_error &error) {
     std::string started = std::to_string(threads.size());
     stop();
-    throw Error("cannot start " + std::to_string(ranks) + " rank threads, only " + started + ": " + error.what());
+    throw Error("cannot start " + std::to_string(ranks.size()) + " rank threads, only " + started + ": " +
+                error.what());
   }
 }
 

@@ -35,7 +35,8 @@ public:
 
 class RankTeam {
 public:
-  RankTeam(int64_t ranks, int threadsPerRank, bool pinThreads);
+  /// Of those of the ranks that are threads of this process.
+  RankTeam(const std::vector<int64_t> &ranks, int threadsPerRank, bool pinThreads);
   ~RankTeam();
 
   /// Runs a task on all ranks and returns when all are done. Allocates nothing.

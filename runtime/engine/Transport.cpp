@@ -17,8 +17,11 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 
 Transport::Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-                     const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters)
+                     const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters, bool areProcesses)
     : endpoints(grid.ranks()) {
+  if (areProcesses)
+    for (const std::unique_ptr<Arena> &arena : arenas)
+      bases.push_back(arena->base());
   for (RankEndpoints &ends : endpoints) {
     ends.groups.resize(plan.groups_size());
     ends.startedGroups.resize(plan.groups_size());
@@ -32,6 +35,21 @@ Transport::Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorl
     for (RankEndpoints &ends : endpoints)
       ends.startedGroups = ends.groups;
   addChannels(plan, grid, world, arenas);
+}
+
+/// Two cache lines a member and two a group; a few a channel.
+size_t Transport::stateBytes(const plan::Plan &plan, const RankGrid &grid) {
+  constexpr size_t endBytes = 512;
+  size_t ends = 2 * static_cast<size_t>(plan.groups_size()) + static_cast<size_t>(plan.channels_size());
+  return ends * static_cast<size_t>(grid.ranks()) * endBytes;
+}
+
+std::vector<std::byte *> Transport::basesOf(const std::vector<int64_t> &ranks) const {
+  std::vector<std::byte *> result;
+  for (int64_t rank : ranks)
+    if (!bases.empty())
+      result.push_back(bases[rank]);
+  return result;
 }
 
 void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends,
@@ -48,7 +66,7 @@ void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProces
       if (!takesPart || (endpoints[rank].*ends)[g])
         continue;
       std::vector<int64_t> members = grid.groupMembers(group, rank);
-      groups.push_back(std::make_unique<InProcessGroup>(world, name, members, waiters));
+      groups.push_back(std::make_unique<InProcessGroup>(world, name, members, waiters, basesOf(members)));
       for (size_t i = 0; i < members.size(); ++i)
         (endpoints[members[i]].*ends)[g] = &groups.back()->member(static_cast<int64_t>(i));
     }
@@ -67,8 +85,9 @@ void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, InProc
       std::vector<void *> messages;
       for (uint32_t buffer : channel.receive_buffers())
         messages.push_back(addressOf(receiver, buffer, 0, arenas[rank]->base()));
-      channels.push_back(
-          std::make_unique<InProcessChannel>(world, "channel " + std::to_string(c), from, rank, std::move(messages)));
+      channels.push_back(std::make_unique<InProcessChannel>(world, "channel " + std::to_string(c), from, rank,
+                                                            std::move(messages),
+                                                            bases.empty() ? nullptr : bases[from]));
       endpoints[from].senders[c] = channels.back().get();
       endpoints[rank].receivers[c] = channels.back().get();
     }

@@ -26,22 +26,27 @@ struct RankEndpoints {
   std::vector<Receiver *> receivers;
 };
 
-/// All communicators of a job whose ranks are threads. Message buffers are the
-/// plan's receive buffers in the receivers' arenas. `startedWaiters` is the number of the
-/// world's waiters before the communication threads; 0: there are none.
+/// All communicators of a job whose ranks reach each other's arenas, as threads or, with `areProcesses`, in shared
+/// memory. Message buffers are the plan's receive buffers in the receivers' arenas. `startedWaiters` is the number of
+/// the world's waiters before the communication threads; 0: there are none.
 class Transport {
 public:
   Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-            const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters = 0);
+            const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters = 0, bool areProcesses = false);
+
+  /// What the state of all of them takes of a world's memory, at most.
+  static size_t stateBytes(const plan::Plan &plan, const RankGrid &grid);
 
   const RankEndpoints &of(int64_t rank) const { return endpoints[rank]; }
 
 private:
   using GroupEnds = std::vector<Communicator *> RankEndpoints::*;
   void addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends, int64_t waiters);
+  std::vector<std::byte *> basesOf(const std::vector<int64_t> &ranks) const;
   void addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
                    const std::vector<std::unique_ptr<Arena>> &arenas);
 
+  std::vector<std::byte *> bases; // of the ranks' arenas, where ranks are processes
   std::vector<std::unique_ptr<InProcessGroup>> groups;
   std::vector<std::unique_ptr<InProcessChannel>> channels;
   std::vector<RankEndpoints> endpoints;

@@ -27,8 +27,8 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 
 VariableTable::VariableTable(const plan::Plan &plan, const RankGrid &grid,
-                             const std::vector<std::unique_ptr<Arena>> &arenas)
-    : plan(plan), grid(grid), arenas(arenas) {
+                             const std::vector<std::unique_ptr<Arena>> &arenas, const std::vector<int64_t> &own)
+    : plan(plan), grid(grid), arenas(arenas), own(own) {
   for (const plan::StageProgram &stage : plan.stages())
     for (const plan::Variable &variable : stage.variables()) {
       Logical &logical = variables[logicalName(variable)];
@@ -166,8 +166,9 @@ void VariableTable::write(std::string_view name, const LogicalTensor &value) con
                 " bytes" + (value.dtype != expected.dtype ? " of another dtype" : ""));
   for (const Copies &copies : logical.parts)
     for (const Copy &copy : copies)
-      for (int64_t rank : holders(copy))
-        writeTo(runOf(copy, rank), grid.indexAlong(rank, copy.variable->partial_axes()) == 0, value);
+      for (int64_t rank : own)
+        if (grid.stageOf(rank) == copy.stage)
+          writeTo(runOf(copy, rank), grid.indexAlong(rank, copy.variable->partial_axes()) == 0, value);
 }
 
 /// The same bits, or two zeros (a sum of no terms is +0, a product may be -0).

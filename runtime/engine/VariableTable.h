@@ -28,7 +28,9 @@ namespace tgpt::runtime {
 
 class VariableTable {
 public:
-  VariableTable(const plan::Plan &plan, const RankGrid &grid, const std::vector<std::unique_ptr<Arena>> &arenas);
+  /// Writes go to the ranks `own`.
+  VariableTable(const plan::Plan &plan, const RankGrid &grid, const std::vector<std::unique_ptr<Arena>> &arenas,
+                const std::vector<int64_t> &own);
 
   std::vector<std::string> names() const;
   const plan::Variable &entry(std::string_view name) const;
@@ -68,6 +70,7 @@ private:
   const plan::Plan &plan;
   const RankGrid &grid;
   const std::vector<std::unique_ptr<Arena>> &arenas;
+  const std::vector<int64_t> &own;
   std::map<std::string, Logical, std::less<>> variables;
 };
 

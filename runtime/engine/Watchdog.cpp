@@ -14,8 +14,8 @@ using namespace tgpt::runtime;
 static constexpr double graceSeconds = 1;
 
 Watchdog::Watchdog(InProcessWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
-                   const std::function<void()> &onStuck)
-    : world(world), seconds(seconds), mostKernelSeconds(mostKernelSeconds), onStuck(onStuck),
+                   const std::function<void()> &onStuck, const std::function<void()> &onCrash)
+    : world(world), seconds(seconds), mostKernelSeconds(mostKernelSeconds), onStuck(onStuck), onCrash(onCrash),
       progress(world.totalProgress()) {}
 
 double Watchdog::pollSeconds() const {
@@ -24,6 +24,13 @@ double Watchdog::pollSeconds() const {
 
 bool Watchdog::goOn() {
   Clock::time_point now = Clock::now();
+  if (now - lastLook > std::chrono::duration<double>(1 + 4 * pollSeconds()))
+    lastAdvance += now - lastLook; // this process stood still itself, and perhaps the ranks with it
+  lastLook = now;
+  if (onCrash && !isStuck && world.crashed().signal != 0) {
+    isStuck = true; // the thread that has crashed does not come back either
+    onCrash();
+  }
   if (uint64_t total = world.totalProgress(); total != progress) {
     progress = total;
     lastAdvance = now;

@@ -26,9 +26,10 @@ namespace tgpt::runtime {
 
 class Watchdog final : public TaskMonitor {
 public:
-  /// `mostKernelSeconds` says what the slowest kernel at hand may take; `onStuck` is called once, and aborts the world.
+  /// `mostKernelSeconds` says what the slowest kernel at hand may take; `onStuck` is called once, and aborts the
+  /// world, and so is `onCrash` where a thread has crashed.
   Watchdog(InProcessWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
-           const std::function<void()> &onStuck);
+           const std::function<void()> &onStuck, const std::function<void()> &onCrash = {});
 
   double pollSeconds() const override;
   /// False when ranks that should have ended have not come back.
@@ -41,9 +42,10 @@ private:
   double seconds;
   const std::function<double()> &mostKernelSeconds;
   const std::function<void()> &onStuck;
+  std::function<void()> onCrash;
   uint64_t progress;
-  Clock::time_point lastAdvance = Clock::now();
-  bool isStuck = false;
+  Clock::time_point lastAdvance = Clock::now(), lastLook = lastAdvance;
+  bool isStuck = false; ///< or a thread has crashed: the job was ended
 };
 
 } // namespace tgpt::runtime

@@ -29,7 +29,7 @@ void TrainingLoop::run() {
       onStep(report);
     if (settings.saveEvery > 0 && state.step % settings.saveEvery == 0)
       save();
-    if (stopRequested && stopRequested())
+    if (job.anySays(stopRequested && stopRequested()))
       break;
   }
   save();
@@ -82,7 +82,8 @@ void TrainingLoop::requireFinite(const StepMetrics &metrics) const {
 void TrainingLoop::save() {
   if (settings.saveDirectory.empty() || savedStep == state.step)
     return;
-  std::filesystem::path saved = saveCheckpoint(job, state, settings.saveDirectory);
+  std::filesystem::path saved;
+  job.onFirstProcess([&] { saved = saveCheckpoint(job, state, settings.saveDirectory); });
   savedStep = state.step;
   if (onSave)
     onSave(saved);

@@ -34,7 +34,7 @@ public:
 
   std::function<void(const StepReport &)> onStep;            // may be empty
   std::function<void(const std::filesystem::path &)> onSave; // may be empty
-  std::function<bool()> stopRequested;                       // asked after each step; may be empty
+  std::function<bool()> stopRequested; // asked after each step; may be empty; any process may say so
 
   /// Runs to the last step or until asked to stop, then saves. Throws Error, saving nothing more, when a reported
   /// number is not finite, but for the gradient norm of a step that a loss scaling skipped.

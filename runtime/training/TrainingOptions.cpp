@@ -39,6 +39,8 @@ void TrainingOptions::validate() const {
   requireAtLeast(0, saveEvery, "--save-every");
   if (!(watchdogSeconds > 0))
     throw Error("--watchdog-seconds is " + std::to_string(watchdogSeconds) + ", expected seconds above 0");
+  if (!(rendezvousSeconds > 0))
+    throw Error("--rendezvous-seconds is " + std::to_string(rendezvousSeconds) + ", expected seconds above 0");
   if (data.empty() && !syntheticSeed && steps > 0)
     throw Error("no data given: add --data=corpus.bin (packed with tgpt-data) or --synthetic=SEED");
   if (!data.empty() && syntheticSeed)

@@ -9,6 +9,7 @@
 #define TGPT_RUNTIME_TRAINING_TRAININGOPTIONS_H
 
 #include "runtime/data/TokenFile.h"
+#include "runtime/launch/RankIdentity.h"
 #include "runtime/training/LearningRate.h"
 
 #include <filesystem>
@@ -37,6 +38,8 @@ struct TrainingOptions {
   int communicationThreads = 1; // per rank
   KernelChoice kernels = KernelChoice::Cpu;
   double watchdogSeconds = 60;
+  LaunchKind launch = LaunchKind::Detect;
+  double rendezvousSeconds = 60; // that ranks which are processes wait for each other
 
   std::filesystem::path resume;
   std::filesystem::path initFrom;

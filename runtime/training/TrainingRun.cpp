@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/WriteVariables.h"
 #include "runtime/data/SyntheticTokens.h"
 #include "runtime/engine/JobFailure.h"
+#include "runtime/launch/ProcessTeam.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/RankGrid.h"
@@ -25,7 +26,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iomanip>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 using namespace tgpt::runtime;
@@ -36,13 +41,18 @@ namespace {
 /// One run; its methods are called in order.
 class Run {
 public:
-  Run(const TrainingOptions &options, const Console &console)
-      : options(options), console(console),
+  Run(const TrainingOptions &options, const Console &console, const std::optional<RankIdentity> &identity)
+      : options(options), console(console), identity(identity),
         kernels(options.kernels == KernelChoice::Cpu ? cpuKernels() : referenceKernels()) {}
 
   void execute();
+  /// Tells the other processes, and prints the error here or lets another do it. Throws AlreadyReported.
+  [[noreturn]] void reportFrom(const Error &error);
+  bool hasProcesses() const { return processes != nullptr; }
 
 private:
+  bool isFirst() const { return !identity || identity->rank == 0; }
+  void meetOthers();
   void findStart();
   void openData();
   void makeJob();
@@ -56,6 +66,8 @@ private:
 
   const TrainingOptions &options;
   const Console &console;
+  const std::optional<RankIdentity> &identity;
+  std::unique_ptr<ProcessTeam> processes; // null: ranks are threads
   KernelSet kernels;
   plan::Plan loaded; // moved into the job
   TrainingState state;
@@ -92,9 +104,11 @@ void Run::execute() {
   loaded = loadPlan(options.plan.string());
   checkPlan(loaded); // the job checks the kernels as well
   if (options.planInfo)
-    return printPlanSummary(loaded, console.out);
+    return isFirst() ? printPlanSummary(loaded, console.out) : void();
   options.validate();
   options.learningRate.validate();
+  if (identity)
+    meetOthers();
   findStart();
   openData();
   makeJob();
@@ -106,9 +120,57 @@ void Run::execute() {
   report();
 }
 
+/// What ranks must agree on, a line each.
+static std::string agreedOptions(const TrainingOptions &options) {
+  std::ostringstream text;
+  auto seed = [](const std::optional<uint64_t> &value) { return value ? std::to_string(*value) : "none"; };
+  const LearningRate &rate = options.learningRate;
+  text << std::setprecision(17) << "--steps=" << options.steps << "\n--synthetic=" << seed(options.syntheticSeed)
+       << "\n--data=" << options.data.string() << "\n--seed=" << seed(options.dataSeed) << "\n--lr=" << rate.peak
+       << "\n--min-lr=" << rate.minimum << "\n--warmup-steps=" << rate.warmupSteps
+       << "\n--lr-schedule=" << (rate.shape == LearningRate::Shape::Cosine ? "cosine" : "constant")
+       << "\n--decay-steps=" << rate.decaySteps << "\n--save=" << options.save.string()
+       << "\n--save-every=" << options.saveEvery << "\n--resume=" << options.resume.string()
+       << "\n--init-from=" << options.initFrom.string() << "\n--dump-gradients=" << options.dumpGradients.string()
+       << "\n--dump-variables=" << options.dumpVariables.string()
+       << "\n--ignore-token=" << (options.ignoreToken ? std::to_string(*options.ignoreToken) : "none")
+       << "\n--communication-threads=" << options.communicationThreads
+       << "\n--kernels=" << (options.kernels == KernelChoice::Cpu ? "cpu" : "reference")
+       << "\n--allow-nonfinite=" << options.allowNonfinite << "\n--profile=" << options.profile
+       << "\n--trace=" << options.trace.string() << "\n--trace-steps=" << options.traceSteps
+       << "\n--no-peak=" << !options.measurePeak << "\n";
+  return text.str();
+}
+
+/// A process that is suspended in a step is found by the watchdog, which knows more.
+static double silenceSecondsOf(const TrainingOptions &options) {
+  return 5 + 1.5 * options.watchdogSeconds;
+}
+
+void Run::meetOthers() {
+  Member own;
+  char hash[32];
+  std::snprintf(hash, sizeof(hash), "%016llx", static_cast<unsigned long long>(fnv1a64(encodePlan(loaded))));
+  own.plan = hash;
+  own.options = agreedOptions(options);
+  if (const char *machine = std::getenv("TGPT_MACHINE")) // for tests: several on one
+    own.machine = machine;
+  processes = std::make_unique<ProcessTeam>(
+      *identity, own, MeetingOptions{.seconds = options.rendezvousSeconds, .stopRequested = console.stopRequested},
+      silenceSecondsOf(options));
+  processes->shareReports();
+  int64_t ranks = RankGrid(loaded.mesh()).ranks();
+  if (identity->ranks != ranks)
+    throw Error(identity->sizeSource + " is " + std::to_string(identity->ranks) + ", but the plan is for " +
+                std::to_string(ranks) + " ranks (" + describePlan(loaded) + "): start " + std::to_string(ranks) +
+                " processes, or one with --launch=threads");
+}
+
 void Run::findStart() {
-  if (!options.save.empty())
+  if (!options.save.empty() && isFirst())
     removeLeftovers(options.save);
+  if (processes)
+    processes->gather(""); // what was about to be replaced has its name again
   if (!options.resume.empty()) {
     checkpoint = findCheckpoint(options.resume);
     state = readCheckpointState(checkpoint);
@@ -147,6 +209,7 @@ void Run::makeJob() {
   if (!options.trace.empty()) // as many as there are steps to trace
     jobOptions.tracedSteps = std::clamp<int64_t>(options.steps + 1 - firstStep, 1, options.traceSteps);
   jobOptions.kernels = kernels;
+  jobOptions.processes = processes.get();
   job = std::make_unique<Job>(std::move(loaded), std::move(jobOptions));
 }
 
@@ -165,7 +228,7 @@ void Run::setVariables() {
 }
 
 void Run::prepareSaving() {
-  if (options.save.empty())
+  if (options.save.empty() || !isFirst())
     return;
   std::error_code error, ignored;
   fs::create_directories(options.save, error);
@@ -190,7 +253,8 @@ static DType computeType(const plan::Plan &plan) {
 double Run::measurePeak() {
   if (!options.measurePeak)
     return 0;
-  double core = measureCoreGemmFlopsPerSecond(kernels, computeType(job->plan()));
+  double core = 0;
+  job->onFirstProcess([&] { core = measureCoreGemmFlopsPerSecond(kernels, computeType(job->plan())); });
   int64_t cores = std::min(job->ranks() * options.threadsPerRank, availableCores());
   if (core > 0)
     console.out << "GEMM peak: " << std::llround(core * 1e-9) << " Gflop/s a core, " << cores << " in use\n"
@@ -208,7 +272,7 @@ void Run::train() {
                         .allowNonfinite = options.allowNonfinite,
                         .peakFlopsPerSecond = measurePeak()};
   std::optional<MetricsFile> metrics;
-  if (!options.metrics.empty())
+  if (!options.metrics.empty() && isFirst())
     metrics.emplace(options.metrics, firstStep);
   ProgressLine progress(console.out, console.terminal, console.colour, options.logEvery, options.steps);
   TrainingLoop loop(*job, *batches, state, settings);
@@ -238,14 +302,19 @@ void Run::dump() {
   std::map<std::string, std::string> metadata = {{"model", state.model}, {"step", std::to_string(state.step)}};
   if (!options.dumpGradients.empty() && !(tokensOfLastStep > 0))
     throw Error("cannot write gradients of the mean loss: the plan counted no valid tokens in the last step");
-  if (!options.dumpGradients.empty())
-    writeVariables(*job, gradientsOf(*job), options.dumpGradients, metadata, tokensOfLastStep * lossScaleOfLastStep);
-  if (!options.dumpVariables.empty())
-    writeVariables(*job, allVariablesOf(*job), options.dumpVariables, metadata);
+  job->onFirstProcess([&] {
+    if (!options.dumpGradients.empty())
+      writeVariables(*job, gradientsOf(*job), options.dumpGradients, metadata, tokensOfLastStep * lossScaleOfLastStep);
+    if (!options.dumpVariables.empty())
+      writeVariables(*job, allVariablesOf(*job), options.dumpVariables, metadata);
+  });
 }
 
 void Run::writeTrace() {
   if (options.trace.empty())
+    return;
+  job->exchangeReports();
+  if (!isFirst())
     return;
   std::vector<InstructionEvent> events;
   for (int64_t rank = 0; rank < job->ranks(); ++rank)
@@ -260,6 +329,7 @@ void Run::writeTrace() {
 void Run::report() {
   if (options.steps == 0)
     return;
+  job->exchangeReports();
   if (options.profile)
     printPartTimes(*job, state.step + 1 - firstStep, console.out);
   int64_t differing = printArenaReport(*job, console.out);
@@ -269,9 +339,46 @@ void Run::report() {
                 " ranks did not use the bytes that the plan predicts");
 }
 
-void tgpt::runtime::runTraining(const TrainingOptions &options, const Console &console) {
+void Run::reportFrom(const Error &error) {
+  const auto *failure = dynamic_cast<const JobFailure *>(&error);
+  std::string own = error.what();
+  if (!failure)
+    processes->fail(own);
+  std::optional<TeamEnd> end = processes->ended();
+  bool isFirstGone = end && end->kind != TeamEnd::Kind::Failed && end->rank == 0;
+  // A process that alone knows where ranks were, or that nobody else speaks for, does not wait for rank 0.
+  bool isPreferred = isFirst() || isFirstGone || (failure && job && job->foundStuck());
+  if (processes->mayReport(isPreferred)) {
+    bool isOwn = !failure && !isFirst() && !dynamic_cast<const TeamEnded *>(&error);
+    console.report(isOwn ? Error("rank " + std::to_string(identity->rank) + ": " + own, error.details()) : error);
+    processes->reported();
+  } else {
+    processes->awaitReport();
+  }
+  if (failure && failure->hasLostThreads())
+    std::_Exit(1); // a thread still uses what would now be taken down
+  throw AlreadyReported();
+}
+
+void tgpt::runtime::runTraining(const TrainingOptions &options, const Console &console,
+                                const std::optional<RankIdentity> &identity) {
   TrainingOptions complete = options;
   if (complete.learningRate.decaySteps == 0)
     complete.learningRate.decaySteps = options.steps;
-  Run(complete, console).execute();
+  Run run(complete, console, identity);
+  try {
+    run.execute();
+  } catch (const Refused &refused) {
+    if (!refused.isToBlame)
+      throw AlreadyReported();
+    throw;
+  } catch (const Interrupted &) {
+    if (identity->isSpawned)
+      throw AlreadyReported(); // whoever interrupted it knows why
+    throw;
+  } catch (const Error &error) {
+    if (run.hasProcesses())
+      run.reportFrom(error);
+    throw;
+  }
 }

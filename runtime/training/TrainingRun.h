@@ -8,9 +8,11 @@
 #ifndef TGPT_RUNTIME_TRAINING_TRAININGRUN_H
 #define TGPT_RUNTIME_TRAINING_TRAININGRUN_H
 
+#include "runtime/plan/Error.h"
 #include "runtime/training/TrainingOptions.h"
 
 #include <functional>
+#include <optional>
 #include <ostream>
 
 namespace tgpt::runtime {
@@ -21,11 +23,17 @@ struct Console {
   bool terminal = false;
   bool colour = false;
   std::function<bool()> stopRequested = {};
+  /// Prints an error, of a run whose ranks are processes: one of them does.
+  std::function<void(const Error &)> report = {};
 };
 
+/// Thrown in place of an error of a run whose ranks are processes: it was printed, here or by another of them.
+struct AlreadyReported {};
+
 /// Loads the plan and data, trains, saves and reports. Throws Error for bad input, a failed rank, or an arena whose
-/// high-water mark is not what the plan says.
-void runTraining(const TrainingOptions &options, const Console &console);
+/// high-water mark is not what the plan says. With an identity this process is one rank, and prints if it is the first.
+void runTraining(const TrainingOptions &options, const Console &console,
+                 const std::optional<RankIdentity> &identity = {});
 
 } // namespace tgpt::runtime
 

@@ -18,6 +18,7 @@ Examples:
   tgpt-run compiled.bin --data=corpus.bin --steps=400 --save=run1 --resume=run1
   tgpt-run compiled.bin --synthetic=1 --steps=20 --profile
   tgpt-run compiled.bin --synthetic=1 --steps=20 --trace=measured.json
+  tgpt-run compiled.bin --data=corpus.bin --launch=spawn
   tgpt-run compiled.bin --plan-info
   tgpt-run compiled.bin --backend=sim --cluster=recipes/clusters/dgx-h100.yaml --gantt --trace=simulated.json
 
@@ -111,6 +112,18 @@ static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
                  "them where they are started")
       ->capture_default_str();
   app.add_flag("--pin-threads", options.pinThreads, "keep each rank on one core");
+  using Launch = LaunchKind;
+  addChoice(app, "--launch", options.launch,
+            {{"threads", Launch::Threads},
+             {"spawn", Launch::Spawn},
+             {"mpi", Launch::Mpi},
+             {"torchrun", Launch::Torchrun},
+             {"slurm", Launch::Slurm}},
+            "ranks as threads of this process; as processes that it starts here; or as those that mpirun, torchrun or "
+            "srun has started, by their environment (default: what the environment says, else threads)");
+  app.add_option("--rendezvous-seconds", options.rendezvousSeconds,
+                 "how long ranks that are processes wait for each other at the start")
+      ->capture_default_str();
   addChoice(app, "--kernels", options.kernels, {{"cpu", KernelChoice::Cpu}, {"reference", KernelChoice::Reference}},
             "cpu (default), or reference: slow and plain, to compare with");
   app.add_option("--watchdog-seconds", options.watchdogSeconds,

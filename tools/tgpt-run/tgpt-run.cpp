@@ -6,6 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/engine/JobFailure.h"
+#include "runtime/launch/SpawnRanks.h"
+#include "runtime/plan/CheckPlan.h"
+#include "runtime/plan/PlanFile.h"
+#include "runtime/plan/RankGrid.h"
 #include "runtime/training/TrainingRun.h"
 #include "tools/tgpt-run/CommandLine.h"
 
@@ -29,6 +33,23 @@ static void flushOutput() {
     throw Error("cannot write to stdout");
 }
 
+static void print(const Error &error) {
+  std::cout << std::flush;
+  std::cerr << "tgpt-run: error: " << error.what() << "\n";
+  if (!error.details().empty())
+    std::cerr << error.details() << "\n";
+  std::cerr << std::flush;
+}
+
+/// Finds what is wrong with plan and options once, not in every rank.
+static int spawn(const TrainingOptions &options, int argc, char **argv) {
+  options.validate();
+  options.learningRate.validate();
+  tgpt::plan::Plan plan = loadPlan(options.plan.string());
+  checkPlan(plan);
+  return spawnRanks(RankGrid(plan.mesh()).ranks(), {argv, argv + argc}, std::cerr);
+}
+
 static int run(int argc, char **argv) {
   CLI::App app("Trains the model of a compiled plan, or simulates a step of it.", "tgpt-run");
   app.set_version_flag("--version", "tgpt-run " TGPT_VERSION);
@@ -47,23 +68,24 @@ static int run(int argc, char **argv) {
     flushOutput();
     return 0;
   }
-  bool terminal = ::isatty(STDOUT_FILENO);
+  const TrainingOptions &options = command.training;
+  if (options.launch == LaunchKind::Spawn && !options.planInfo && !isSpawned(::getenv))
+    return spawn(options, argc, argv);
+  std::optional<RankIdentity> identity = identifyRank(options.launch, ::getenv);
+  std::ostream nowhere(nullptr);
+  bool isFirst = !identity || identity->rank == 0; // the one that talks
+  bool terminal = isFirst && ::isatty(STDOUT_FILENO);
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
-  runTraining(command.training, {.out = std::cout,
-                                 .terminal = terminal,
-                                 .colour = terminal && !std::getenv("NO_COLOR"),
-                                 .stopRequested = [] { return interrupted != 0; }});
+  runTraining(options,
+              {.out = isFirst ? std::cout : nowhere,
+               .terminal = terminal,
+               .colour = terminal && !std::getenv("NO_COLOR"),
+               .stopRequested = [] { return interrupted != 0; },
+               .report = print},
+              identity);
   flushOutput();
   return interrupted ? 128 + interrupted : 0; // as shells say it
-}
-
-static void print(const Error &error) {
-  std::cout << std::flush;
-  std::cerr << "tgpt-run: error: " << error.what() << "\n";
-  if (!error.details().empty())
-    std::cerr << error.details() << "\n";
-  std::cerr << std::flush;
 }
 
 int main(int argc, char **argv) try { return run(argc, argv); } catch (const JobFailure &failure) {
@@ -71,6 +93,8 @@ int main(int argc, char **argv) try { return run(argc, argv); } catch (const Job
   if (failure.hasLostThreads())
     std::_Exit(1); // one of them may still use what destructors would take away
   return 1;
+} catch (const AlreadyReported &) {
+  return interrupted ? 128 + interrupted : 1;
 } catch (const Error &error) {
   print(error);
   return 1;

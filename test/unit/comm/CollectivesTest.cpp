@@ -15,14 +15,18 @@
 #include "runtime/kernels/api/BFloat16.h"
 #include "runtime/kernels/api/Float16.h"
 #include "runtime/kernels/api/SumTree.h"
+#include "test/unit/comm/MappedRanks.h"
 #include "test/unit/comm/RankThreads.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <thread>
+#include <tuple>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -132,48 +136,91 @@ struct Case {
   int dim, dim2;
 };
 
-/// Runs `call(communicator, input, output)` on all members.
+/// How ranks reach each other: as threads, or as processes that have the same memory at addresses of their own.
+enum class Way { Threads, Processes };
+
+std::vector<int64_t> firstRanks(int64_t count) {
+  std::vector<int64_t> ranks(count);
+  for (int64_t rank = 0; rank < count; ++rank)
+    ranks[rank] = rank;
+  return ranks;
+}
+
+/// Calls `call` with the view of each member's copy of `inputs` and outputs of a shape.
 template <typename Call>
-std::vector<Tensor> run(const std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape, const Call &call) {
+std::vector<Tensor> runThreads(std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape, const Call &call) {
   int64_t size = static_cast<int64_t>(inputs.size());
   InProcessWorld world({size, size});
-  std::vector<int64_t> ranks;
-  std::vector<Tensor> outputs;
-  for (int64_t m = 0; m < size; ++m) {
-    ranks.push_back(m);
-    outputs.emplace_back(inputs[0].view.dtype, outputShape);
-  }
-  InProcessGroup group(world, "group 0", ranks);
+  std::vector<Tensor> outputs(inputs.size(), Tensor(inputs[0].view.dtype, outputShape));
+  InProcessGroup group(world, "group 0", firstRanks(size));
   test::onRanks(size, [&](int64_t m) { call(group.member(m), inputs[m].view, outputs[m].view); });
   return outputs;
 }
 
-class RandomCollective : public testing::TestWithParam<uint64_t> {};
+template <typename Call>
+std::vector<Tensor> runProcesses(std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape,
+                                 const Call &call) {
+  int64_t size = static_cast<int64_t>(inputs.size());
+  std::vector<Tensor> outputs(inputs.size(), Tensor(inputs[0].view.dtype, outputShape));
+  size_t outputAt = (inputs[0].bytes.size() + 63) / 64 * 64;
+  test::MappedRanks mapped(size, outputAt + outputs[0].bytes.size());
+  std::atomic<int64_t> present{0};
+  test::onRanks(size, [&](int64_t m) {
+    InProcessWorld world({size, size}, mapped.world(m));
+    InProcessGroup before(world, "group 0", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)));
+    InProcessGroup group(world, "group 1", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)));
+    TensorView input = inputs[m].view, output = outputs[m].view;
+    input.data = mapped.arena(m, m), output.data = mapped.arena(m, m) + outputAt;
+    std::memcpy(input.data, inputs[m].bytes.data(), inputs[m].bytes.size());
+    call(group.member(m), input, output);
+    std::memcpy(inputs[m].bytes.data(), input.data, inputs[m].bytes.size());
+    std::memcpy(outputs[m].bytes.data(), output.data, outputs[m].bytes.size());
+    ++present;
+    while (present.load() < size) // a world outlives every wait on it
+      std::this_thread::yield();
+  });
+  return outputs;
+}
+
+/// The outputs of all members; inputs change where the call works in place.
+template <typename Call>
+std::vector<Tensor> run(Way way, std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape,
+                        const Call &call) {
+  return way == Way::Threads ? runThreads(inputs, outputShape, call) : runProcesses(inputs, outputShape, call);
+}
+
+using SeedAndWay = std::tuple<uint64_t, Way>;
+class RandomCollective : public testing::TestWithParam<SeedAndWay> {
+protected:
+  uint64_t seed() const { return std::get<0>(GetParam()); }
+  Way way() const { return std::get<1>(GetParam()); }
+};
 
 } // namespace
 
 TEST_P(RandomCollective, AllReduce) {
-  Case c(GetParam());
+  Case c(seed());
   Reduction reduction = std::array{Reduction::Sum, Reduction::Max, Reduction::TreeSum}[c.random() % 3];
   std::vector<Tensor> inputs = c.inputs(c.shape);
   Tensor expected(c.dtype, c.shape);
   for (int64_t i = 0; i < expected.view.elements(); ++i)
     reduceElement(inputs, i, reduction, expected, i);
-  std::vector<Tensor> outputs = run(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
-    member.allReduce(input, output, reduction);
-  });
+  std::vector<Tensor> outputs =
+      run(way(), inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+        member.allReduce(input, output, reduction);
+      });
   for (const Tensor &output : outputs)
     EXPECT_EQ(output, expected);
   // In place.
   std::vector<Tensor> buffers = inputs;
-  run(buffers, c.shape,
+  run(way(), buffers, c.shape,
       [&](Communicator &member, TensorView buffer, TensorView) { member.allReduce(buffer, buffer, reduction); });
   for (const Tensor &buffer : buffers)
     EXPECT_EQ(buffer, expected);
 }
 
 TEST_P(RandomCollective, AllGather) {
-  Case c(GetParam());
+  Case c(seed());
   std::vector<Tensor> inputs = c.inputs(c.shape);
   std::vector<int64_t> joined = c.shape;
   joined[c.dim] *= c.size;
@@ -185,21 +232,22 @@ TEST_P(RandomCollective, AllGather) {
     index[c.dim] %= c.shape[c.dim];
     std::memcpy(&expected.bytes[i * element], &from.bytes[flatOf(from.view, index) * element], element);
   }
-  for (const Tensor &output : run(inputs, joined, [&](Communicator &member, TensorView input, TensorView output) {
-         member.allGather(input, output, c.dim);
-       }))
+  for (const Tensor &output :
+       run(way(), inputs, joined,
+           [&](Communicator &member, TensorView input, TensorView output) { member.allGather(input, output, c.dim); }))
     EXPECT_EQ(output, expected);
 }
 
 TEST_P(RandomCollective, ReduceScatter) {
-  Case c(GetParam());
+  Case c(seed());
   std::vector<int64_t> whole = c.shape;
   whole[c.dim] *= c.size;
   std::vector<Tensor> inputs = c.inputs(whole);
   Reduction reduction = c.random() % 2 ? Reduction::Sum : Reduction::TreeSum;
-  std::vector<Tensor> outputs = run(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
-    member.reduceScatter(input, output, c.dim, reduction);
-  });
+  std::vector<Tensor> outputs =
+      run(way(), inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+        member.reduceScatter(input, output, c.dim, reduction);
+      });
   for (int64_t m = 0; m < c.size; ++m) {
     Tensor expected(c.dtype, c.shape);
     for (int64_t i = 0; i < expected.view.elements(); ++i) {
@@ -212,12 +260,12 @@ TEST_P(RandomCollective, ReduceScatter) {
 }
 
 TEST_P(RandomCollective, AllToAll) {
-  Case c(GetParam());
+  Case c(seed());
   std::vector<int64_t> from = c.shape, to = c.shape;
   from[c.dim] *= c.size;
   to[c.dim2] *= c.size;
   std::vector<Tensor> inputs = c.inputs(from);
-  std::vector<Tensor> outputs = run(inputs, to, [&](Communicator &member, TensorView input, TensorView output) {
+  std::vector<Tensor> outputs = run(way(), inputs, to, [&](Communicator &member, TensorView input, TensorView output) {
     member.allToAll(input, output, c.dim, c.dim2);
   });
   size_t element = sizeInBytes(c.dtype);
@@ -235,7 +283,9 @@ TEST_P(RandomCollective, AllToAll) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomCollective, testing::Range<uint64_t>(0, 60));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomCollective,
+                         testing::Combine(testing::Range<uint64_t>(0, 60),
+                                          testing::Values(Way::Threads, Way::Processes)));
 
 TEST(Collectives, GatherAndScatterInPlaceAlongTheFirstDimension) {
   std::vector<Tensor> buffers(3, Tensor(DType::F64, {6, 2}));
@@ -264,7 +314,8 @@ TEST(Collectives, ANaNStaysUnderMax) {
     std::vector<Tensor> inputs(3, Tensor(DType::F64, {1}));
     for (int m = 0; m < 3; ++m)
       inputs[m].view.as<double>()[0] = m == holder ? nan : m;
-    for (const Tensor &output : run(inputs, {1}, [](Communicator &member, TensorView input, TensorView output) {
+    for (const Tensor &output :
+         run(Way::Threads, inputs, {1}, [](Communicator &member, TensorView input, TensorView output) {
            member.allReduce(input, output, Reduction::Max);
          }))
       EXPECT_TRUE(std::isnan(output.view.as<double>()[0])) << "NaN on member " << holder;
@@ -279,10 +330,11 @@ TEST(Collectives, TimingDoesNotChangeTheBits) {
     inputs.emplace_back(DType::F32, std::vector<int64_t>{1000}).randomize(random);
   std::vector<Tensor> first;
   for (int repeat = 0; repeat < 20; ++repeat) {
-    std::vector<Tensor> outputs = run(inputs, {1000}, [&](Communicator &member, TensorView input, TensorView output) {
-      std::this_thread::sleep_for(std::chrono::microseconds((member.index() * 7 + repeat * 3) % 5 * 100));
-      member.allReduce(input, output, Reduction::Sum);
-    });
+    std::vector<Tensor> outputs =
+        run(Way::Threads, inputs, {1000}, [&](Communicator &member, TensorView input, TensorView output) {
+          std::this_thread::sleep_for(std::chrono::microseconds((member.index() * 7 + repeat * 3) % 5 * 100));
+          member.allReduce(input, output, Reduction::Sum);
+        });
     if (repeat == 0)
       first = outputs;
     for (int m = 0; m < 5; ++m)

@@ -10,10 +10,12 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/InProcessChannel.h"
 #include "runtime/comm/InProcessGroup.h"
+#include "test/unit/comm/MappedRanks.h"
 #include "test/unit/comm/RankThreads.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -71,6 +73,54 @@ TEST(Channel, MessagesArriveInOrderThroughFewBuffers) {
 }
 
 /// Lets `body` wait on a thread of its own until it is at a place; then ends the world and calls check(place).
+// The same between processes, which see each other's memory at addresses of their own.
+TEST(Channel, MessagesCrossProcesses) {
+  for (size_t depth : {0, 1, 3}) {
+    test::MappedRanks mapped(2, 4096);
+    std::vector<double> got;
+    std::atomic<int> present{0};
+    test::onRanks(2, [&](int64_t rank) {
+      InProcessWorld world({2, 2}, mapped.world(rank));
+      double *receiving = reinterpret_cast<double *>(mapped.arena(rank, 1));
+      std::vector<void *> buffers;
+      for (size_t i = 0; i < depth; ++i)
+        buffers.push_back(receiving + i);
+      InProcessChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0));
+      double &value = *(reinterpret_cast<double *>(mapped.arena(rank, rank)) + 100);
+      for (int i = 0; i < 500; ++i) {
+        value = rank == 0 ? i : -1;
+        rank == 0 ? channel.send(scalarView(value)) : channel.receive(scalarView(value));
+        if (rank == 1)
+          got.push_back(value);
+      }
+      for (++present; present.load() < 2;)
+        std::this_thread::yield();
+    });
+    ASSERT_EQ(got.size(), 500u);
+    for (int i = 0; i < 500; ++i)
+      EXPECT_EQ(got[i], i) << "depth " << depth;
+  }
+}
+
+TEST(WaitPlace, IsSeenByOtherProcessesAndAbortReachesThem) {
+  test::MappedRanks mapped(3, 4096);
+  InProcessWorld watching({3, 3}, mapped.world(2));
+  InProcessGroup seen(watching, "group 0", {0, 1, 2}, 0, mapped.arenas(2, {0, 1, 2}));
+  std::string outcome;
+  std::thread waits([&] {
+    InProcessWorld world({3, 3}, mapped.world(0));
+    InProcessGroup group(world, "group 0", {0, 1, 2}, 0, mapped.arenas(0, {0, 1, 2}));
+    outcome = errorOf([&] { group.member(0).barrier(); });
+  });
+  while (!watching.waitsAt(0))
+    std::this_thread::yield();
+  EXPECT_EQ(watching.waitsAt(0)->name(), "group 0");
+  EXPECT_EQ(watching.waitsAt(0)->missing(), (std::vector<int64_t>{1, 2}));
+  watching.abort();
+  waits.join();
+  EXPECT_EQ(outcome, "aborted");
+}
+
 static void whileWaiting(InProcessWorld &world, int64_t waiter, const std::function<void()> &body,
                          const std::function<void(const WaitPlace &)> &check) {
   std::string outcome;

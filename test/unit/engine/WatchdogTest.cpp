@@ -9,6 +9,7 @@
 // and the error says where every rank was.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/engine/CommunicationThread.h"
 #include "runtime/engine/FailureRecord.h"
 #include "runtime/engine/Job.h"
 #include "test/unit/engine/FaultyKernels.h"
@@ -208,15 +209,19 @@ TEST(Watchdog, ACommunicationThreadThatDiesEndsTheJob) {
   KernelSet kernels = referenceKernels();
   std::vector<std::string> metrics = {"loss", "rank_count"};
   BindingContext binding{plan, grid, kernels, metrics};
-  FailureRecord::Programs programs;
+  std::vector<std::unique_ptr<RankProgram>> programs;
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
-    programs.push_back(std::make_unique<RankProgram>(binding, rank, arenas[rank]->base(), transport.of(rank)));
-  FailureRecord::Communication communication;
-  FailureRecord failures(world, grid, programs, communication);
+    programs.push_back(
+        std::make_unique<RankProgram>(binding, rank, arenas[rank]->base(), transport.of(rank), world.placeOf(rank)));
+  std::vector<std::unique_ptr<CommunicationProgress>> progresses;
+  std::vector<std::unique_ptr<CommunicationThread>> communication;
+  FailureRecord failures(world, plan, grid, /*hasCommunicationThreads=*/true);
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    progresses.push_back(std::make_unique<CommunicationProgress>(world, grid.ranks() + rank));
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     communication.push_back(std::make_unique<CommunicationThread>(
-        world, *programs[rank], 2,
-        CommunicationThread::Options{rank, grid.ranks() + rank, false,
+        world, *programs[rank], 2, *progresses[rank],
+        CommunicationThread::Options{rank, grid.ranks() + rank, false, false,
                                      [&, rank](const std::string &what) { failures.add(grid.ranks() + rank, what); }}));
   BoundInstruction broken;
   broken.segment = 1, broken.index = 3;

@@ -1,0 +1,103 @@
+"""kill-ranks.py PLAN RANKS DIR KILLS: single rank processes are killed at drawn moments.
+
+Each run saves after every step until one rank is killed, crashes or is suspended. The run ends in time with exit code
+1 and one error, which names that rank and has a table of all ranks; no process, shared memory or temporary file is
+left; and in the end a run of threads goes on from what is on disk, to the bits of an unbroken run.
+"""
+import filecmp
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from launched import assert_nothing_left, marked_environment, processes_of
+
+plan, ranks, folder, kills = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+saved = os.path.join(folder, "saved")
+shared_before = set(os.listdir("/dev/shm"))
+WATCHDOG_SECONDS = 1
+MOST_SECONDS = 20  # to end, on a busy machine
+random.seed(7)
+# AddressSanitizer has its own words for crashes.
+HAS_ASAN = b"__asan_init" in open(shutil.which("tgpt-run"), "rb").read()
+SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGKILL if HAS_ASAN else signal.SIGSEGV, signal.SIGKILL,
+           signal.SIGKILL if HAS_ASAN else signal.SIGBUS]
+
+
+def command(steps, *options):
+    resume = [f"--resume={saved}"] if os.path.exists(os.path.join(saved, "latest")) else []
+    return ["tgpt-run", plan, "--synthetic=5", "--no-peak", f"--steps={steps}", "--lr=1e-3", f"--save={saved}",
+            "--save-every=1", *resume, *options]
+
+
+def ranks_in_table(errors):
+    """All ranks in the first column of the table."""
+    found = []
+    for line in errors.splitlines():
+        row = re.match(r"(?:\[rank \d+\] )?  ((?:\d+(?:-\d+)?(?:, )?)+)  +\d", line)
+        for part in row.group(1).split(", ") if row else []:
+            first, _, last = part.partition("-")
+            found += range(int(first), int(last or first) + 1)
+    return sorted(found)
+
+
+def check_directory(may_be_temporary):
+    names = os.listdir(saved) if os.path.exists(saved) else []
+    for name in names:
+        if name.startswith("step-"):
+            assert sorted(os.listdir(os.path.join(saved, name))) == [
+                "checkpoint.json", "optimizer.safetensors", "weights.safetensors"], name
+        else:
+            assert name == "latest" or may_be_temporary, f"{name} is left behind"
+
+
+def kill_once(number):
+    by = SIGNALS[number % 5]
+    if number % 12 == 7:
+        by = signal.SIGSTOP
+    rank = random.randrange(ranks)
+    environment = marked_environment()
+    run = subprocess.Popen(command(1000000, "--launch=spawn", f"--watchdog-seconds={WATCHDOG_SECONDS}"),
+                           env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    start = time.monotonic()
+    target = None
+    while target is None:  # its process has to be there
+        target = next((process for process, of in processes_of(environment) if of == rank), None)
+        assert time.monotonic() - start < MOST_SECONDS
+    time.sleep(random.uniform(0, 0.6))
+    os.kill(target, by)
+    killed = time.monotonic()
+    _, errors = run.communicate(timeout=MOST_SECONDS + 10)
+    seconds = time.monotonic() - killed
+    what = f"kill {number}: rank {rank}, {by.name}, after {seconds:.2f} s:\n{errors}"
+    assert run.returncode == 1, f"exit code {run.returncode}, {what}"
+    assert errors.count("tgpt-run: error: ") == 1 and f"rank {rank}" in errors.splitlines()[0], what
+    assert seconds < MOST_SECONDS + (WATCHDOG_SECONDS if by == signal.SIGSTOP else 0), what
+    has_table = "micro-batch" in errors.splitlines()[1] if len(errors.splitlines()) > 1 else False
+    if has_table:
+        assert sorted(set(ranks_in_table(errors))) == list(range(ranks)), what
+    assert_nothing_left(environment, shared_before)
+    check_directory(may_be_temporary=rank == 0)
+    return by, has_table, seconds
+
+
+outcomes = [kill_once(number) for number in range(kills)]
+tables = sum(has_table for _, has_table, _ in outcomes)
+assert tables > kills // 3, f"only {tables} of {kills} runs had begun: the moments are drawn badly"
+
+latest = open(os.path.join(saved, "latest"), encoding="utf-8").read().strip()
+steps = int(latest[5:]) + 2
+dumps = [os.path.join(folder, name) for name in ("killed.safetensors", "unbroken.safetensors")]
+subprocess.run(command(steps, f"--dump-variables={dumps[0]}", "--launch=threads"), check=True,
+               stdout=subprocess.DEVNULL)
+check_directory(may_be_temporary=False)
+shutil.rmtree(saved)
+subprocess.run(command(steps, f"--dump-variables={dumps[1]}", "--launch=threads"), check=True,
+               stdout=subprocess.DEVNULL)
+assert filecmp.cmp(*dumps, shallow=False), "the runs that were killed have other bits"
+slowest = max(seconds for _, _, seconds in outcomes)
+print(f"{kills} ranks killed, {tables} in training, the slowest end after {slowest:.2f} s, step {steps}")
