@@ -30,6 +30,11 @@ enum class Recompute {
 /// Axes of ranks: tp; cp and, outside of it, dp; pp.
 enum class RankAxis { Tensor, Data, Pipeline };
 
+/// Micro-batches whose activations a stage holds at once, in the mean over its chunks.
+struct HeldMicroBatches {
+  double first = 0, second = 0, last = 0; ///< stage
+};
+
 /// Degrees and options of a run.
 struct Execution {
   double tp = 1, cp = 1, dp = 1, pp = 1;
@@ -46,9 +51,11 @@ struct Execution {
   double elementBytes = 2; ///< of activations and of parameters that are computed with
   double gathersAhead = 1; ///< layers whose parameters ZeRO-3 gathers before their use
   bool fusedAttention = true;
-  bool edgeStagesShorter = false;   ///< the first and the last stage (chunk) hold one layer less
-  bool evenStages = false;          ///< stages differ by a layer at most, however many chunks they have
-  bool flatTensorInPipeline = true; ///< a stage's output is sent in tp pieces, one a rank
+  bool edgeStagesShorter = false;       ///< the first and the last stage (chunk) hold one layer less
+  bool evenStages = false;              ///< stages differ by a layer at most, however many chunks they have
+  HeldMicroBatches held;                ///< where the very schedule is known; all 0: by its closed form
+  bool keepsForWeightGradients = false; ///< zero bubble: a slot keeps what waiting weight gradients read
+  bool flatTensorInPipeline = true;     ///< a stage's output is sent in tp pieces, one a rank
   /// How ranks are numbered: neighbours along the first axis are consecutive. All three axes, each once.
   std::array<RankAxis, 3> rankOrder = {RankAxis::Tensor, RankAxis::Data, RankAxis::Pipeline};
 

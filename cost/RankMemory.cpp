@@ -85,6 +85,10 @@ double stageParameters(const ModelShape &shape, const Execution &run, double sta
 double layerActivationBytes(const ModelShape &shape, const Execution &run) {
   double input = run.elementBytes * tokens(shape, run) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
   double withoutCore = savedWithoutCore(shape, run), all = withoutCore + savedByCore(shape, run);
+  // What products read is kept for weight gradients that wait, computed again or not; and the gradients of what the
+  // activation read, beside what its own backward reads.
+  if (run.keepsForWeightGradients)
+    return all + run.elementBytes * tokens(shape, run) * (shape.gatedMlp ? 2 : 1) * shape.ffnHidden / run.tp;
   switch (run.recompute) {
   case Recompute::None: return all;
   case Recompute::Attention: return run.fusedAttention ? all : withoutCore;
@@ -102,6 +106,8 @@ double layerActivationBytes(const ModelShape &shape, const Execution &run) {
 
 double layersInFlight(const ModelShape &shape, const Execution &run, double stage) {
   double layers = layersOfStage(shape, run, stage), after = run.pp - 1 - stage;
+  if (run.held.first > 0)
+    return layers * (stage == 0 ? run.held.first : after == 0 ? run.held.last : run.held.second);
   switch (run.schedule) {
   case Schedule::GPipe: return run.microBatches * layers;
   case Schedule::OneF1B:
@@ -125,7 +131,7 @@ RankMemory rankMemory(const ModelShape &shape, const Execution &run, const State
   double layer = layerActivationBytes(shape, run);
   memory.activationBytes = layersInFlight(shape, run, stage) * layer;
   // A recomputed layer is whole for the time of its backward.
-  if (run.recompute != Recompute::None)
+  if (run.recompute != Recompute::None && !run.keepsForWeightGradients)
     memory.workingBytes = std::max(0.0, savedWithoutCore(shape, run) + savedByCore(shape, run) - layer);
   if (stage == run.pp - 1) {
     // The layers' working set is free at that moment.

@@ -185,7 +185,7 @@ StepBreakdown breakdownOf(const Machine &machine, const ModelShape &shape, const
   split.dataCommunication = step.exposedData;
   split.optimizer = step.optimizer;
   split.overhead = step.overhead;
-  split.bubble = step.total - split.total(); // what is left
+  split.bubble = run.pp > 1 ? step.total - split.total() : 0; // what is left
   return split;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures, never judges: training speed of pretrain-tiny on one rank, where its
-# time goes, and how long the compiler takes on a very large model. Prints Markdown.
+# time goes, and how long compiler and planner take on a very large model. Prints Markdown.
 #
 #   scripts/bench.sh [steps]      (default 8 steps a configuration)
 set -euo pipefail
@@ -9,7 +9,7 @@ steps=${1:-8}
 
 scripts/install-dependencies.sh
 scripts/configure.sh release
-cmake --build --preset release --target tgpt-opt tgpt-import tgpt-run >/dev/null
+cmake --build --preset release --target tgpt-opt tgpt-import tgpt-plan tgpt-run >/dev/null
 
 work=$PWD/build-release/bench
 mkdir -p "$work"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/search/Advice.h"
+#include <algorithm>
 
 namespace tgpt::search {
 namespace {
@@ -36,16 +37,23 @@ bool hasCandidate(const Problem &problem, const Grid &grid) {
   return false;
 }
 
-/// The number next to `wanted` with which `isLegal`; 0 where there is none near.
-template <typename IsLegal> int64_t nearest(int64_t wanted, const IsLegal &isLegal) {
-  constexpr int64_t farthest = 4096;
+/// The number next to `wanted`, of at most `most`, with which `isLegal`; 0 where there is none near.
+template <typename IsLegal> int64_t nearest(int64_t wanted, int64_t most, const IsLegal &isLegal) {
+  constexpr int64_t farthest = 65536;
+  int64_t from = std::min(wanted, most + 1);
   for (int64_t distance = 1; distance <= farthest; ++distance) {
-    if (wanted - distance >= 1 && isLegal(wanted - distance))
-      return wanted - distance;
-    if (isLegal(wanted + distance))
-      return wanted + distance;
+    if (from - distance >= 1 && isLegal(from - distance))
+      return from - distance;
+    if (from + distance <= most && isLegal(from + distance))
+      return from + distance;
   }
   return 0;
+}
+
+/// Beyond this many GPUs there is not a layer and a head and a sequence for each.
+int64_t mostGpus(const Problem &problem) {
+  double most = problem.shape.heads * problem.shape.layers * static_cast<double>(problem.globalBatch);
+  return static_cast<int64_t>(std::min(most, 0x1p20));
 }
 
 } // namespace
@@ -69,9 +77,16 @@ std::vector<Remedy> remediesOf(const Problem &problem) {
 }
 
 bool hasCandidate(const Problem &problem) {
-  for (const Grid &grid : gridsOf(problem))
-    if (hasCandidate(problem, grid))
-      return true;
+  const Pins &pins = problem.pins;
+  int64_t layers = static_cast<int64_t>(problem.shape.layers);
+  for (int64_t tp : divisorsOf(static_cast<int64_t>(problem.shape.heads)))
+    for (int64_t pp = 1; pp <= layers && problem.gpus % tp == 0; ++pp) {
+      int64_t dp = problem.gpus / tp / pp;
+      bool isAsked = (!pins.tp || *pins.tp == tp) && (!pins.pp || *pins.pp == pp) && (!pins.dp || *pins.dp == dp);
+      if (isAsked && tp * pp * dp == problem.gpus && problem.globalBatch % dp == 0 &&
+          hasCandidate(problem, gridOf(problem, tp, pp, dp)))
+        return true;
+    }
   return false;
 }
 
@@ -82,12 +97,12 @@ std::vector<std::string> nearestLegal(const Problem &problem) {
       values.push_back("--" + name + "=" + std::to_string(value));
   };
   Problem changed = problem;
-  add("gpus", nearest(problem.gpus, [&](int64_t gpus) {
+  add("gpus", nearest(problem.gpus, mostGpus(problem), [&](int64_t gpus) {
         changed.gpus = gpus;
         return hasCandidate(changed);
       }));
   changed = problem;
-  add("global-batch", nearest(problem.globalBatch, [&](int64_t batch) {
+  add("global-batch", nearest(problem.globalBatch, 1 << 30, [&](int64_t batch) {
         changed.globalBatch = batch;
         return hasCandidate(changed);
       }));
@@ -101,7 +116,7 @@ std::vector<std::string> nearestLegal(const Problem &problem) {
                        : pin == &Pins::dp                ? "dp"
                        : pin == &Pins::microBatchSamples ? "micro-batch-samples"
                                                          : "micro-batches";
-    add(name, nearest(*(problem.pins.*pin), [&](int64_t value) {
+    add(name, nearest(*(problem.pins.*pin), 1 << 20, [&](int64_t value) {
           changed.pins.*pin = value;
           return hasCandidate(changed);
         }));

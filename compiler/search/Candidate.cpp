@@ -54,6 +54,7 @@ cost::Execution executionOf(const Candidate &candidate, cost::OperandType operan
   run.elementBytes = elementBytes;
   run.gathersAhead = candidate.overlap ? 1 : 0;
   run.evenStages = true;
+  run.keepsForWeightGradients = candidate.schedule == PipelineOrder::ZeroBubble;
   run.flatTensorInPipeline = candidate.sp;
   return run;
 }
@@ -75,7 +76,7 @@ CompileOptions compileOptionsOf(const Candidate &candidate, CompileOptions optio
   return options;
 }
 
-std::string flagsOf(const Candidate &candidate) {
+std::string flagsOf(const Candidate &candidate, const std::string &dtype) {
   std::string text;
   auto add = [&](const std::string &flag) { text += (text.empty() ? "--" : " --") + flag; };
   auto addNumber = [&](const char *name, int64_t value, int64_t byDefault) {
@@ -83,23 +84,25 @@ std::string flagsOf(const Candidate &candidate) {
       add(std::string(name) + "=" + std::to_string(value));
   };
   addNumber("tp", candidate.tp, 1);
-  if (candidate.sp)
-    add("sp");
   addNumber("pp", candidate.pp, 1);
   addNumber("vpp", candidate.vpp, 1);
   if (candidate.schedule != PipelineOrder::OneF1B)
     add(std::string("schedule=") + nameOf(candidate.schedule));
   addNumber("dp", candidate.dp, 1);
+  if (candidate.sp)
+    add("sp");
   addNumber("zero", candidate.zero, 0);
   addNumber("zero-group", candidate.zeroGroup, 0);
+  if (!(candidate.order == rankOrders[0].order))
+    add(std::string("rank-order=") + nameOf(candidate.order));
+  add("micro-batches=" + std::to_string(candidate.microBatches));
+  add("micro-batch-samples=" + std::to_string(candidate.microBatchSamples));
+  if (!dtype.empty())
+    add("dtype=" + dtype);
   if (candidate.recompute != cost::Recompute::None)
     add(std::string("recompute=") + nameOf(candidate.recompute));
   if (candidate.overlap)
     add("overlap");
-  if (!(candidate.order == rankOrders[0].order))
-    add(std::string("rank-order=") + nameOf(candidate.order));
-  add("micro-batch-samples=" + std::to_string(candidate.microBatchSamples));
-  add("micro-batches=" + std::to_string(candidate.microBatches));
   return text;
 }
 

@@ -64,8 +64,9 @@ struct Candidate {
 cost::Execution executionOf(const Candidate &candidate, cost::OperandType operands, double elementBytes);
 /// As the compiler takes it; what a candidate does not choose is as in `base`.
 CompileOptions compileOptionsOf(const Candidate &candidate, CompileOptions base);
-/// The flags of tgpt-opt that choose it: "--tp=8 --sp --pp=2 ...". Those that have no effect are left out.
-std::string flagsOf(const Candidate &candidate);
+/// The flags of tgpt-opt that choose it, and a dtype: "--tp=8 --pp=2 ...", in the order in which tgpt-opt notes them in
+/// a plan. Those that have no effect are left out.
+std::string flagsOf(const Candidate &candidate, const std::string &dtype = "");
 /// "tp=8 sp pp=2 vpp=4 dp=4 zero=1 selective 1 x 32".
 std::string shortText(const Candidate &candidate);
 

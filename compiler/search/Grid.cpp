@@ -82,8 +82,10 @@ static std::vector<PipelineChoice> pipelinesOf(const Problem &problem, int64_t p
   if (pp > 1) {
     choices.push_back({PipelineOrder::ZeroBubble, 1});
     choices.push_back({PipelineOrder::GPipe, 1});
-    for (int64_t vpp = 2; vpp * pp <= static_cast<int64_t>(problem.shape.layers); ++vpp)
-      choices.push_back({PipelineOrder::OneF1B, vpp});
+    int64_t layers = static_cast<int64_t>(problem.shape.layers);
+    for (int64_t vpp = 2; vpp * pp <= layers; ++vpp)
+      if ((layers + 2) % (vpp * pp) <= 2)
+        choices.push_back({PipelineOrder::OneF1B, vpp});
   }
   const Pins &pins = problem.pins;
   std::erase_if(choices, [&](const PipelineChoice &choice) {
@@ -170,7 +172,7 @@ static std::vector<int64_t> samplesOf(const Problem &problem, int64_t dp) {
   return samples;
 }
 
-static Grid gridOf(const Problem &problem, int64_t tp, int64_t pp, int64_t dp) {
+Grid gridOf(const Problem &problem, int64_t tp, int64_t pp, int64_t dp) {
   Grid grid{tp, pp, dp, {false}, {}, {}, {}, {}, {}};
   if (tp > 1)
     grid.sp = {true, false};

@@ -9,7 +9,8 @@
 // lists. Only what tgpt-opt compiles is in them, and of what makes no difference one:
 // sequence parallelism needs tp, ZeRO needs dp, chunks need stages.
 //
-//   schedule   1f1b with 1 to layers / pp chunks a stage; gpipe and zero-bubble with one
+//   schedule   1f1b with one chunk a stage, or more where they are equal but for the first and the last, which
+//              may have a layer less each, for the embedding and the head; gpipe and zero-bubble with one
 //   ZeRO       0 to 3, over all dp ranks or over those of a node; with stage 3 gathers
 //              ahead (--overlap) or not: nothing else trades memory for overlap
 //   samples    what divides the samples of a dp rank
@@ -56,9 +57,15 @@ struct Grid {
   }
 };
 
+/// Micro-batches whose activations the stages of a candidate hold at once: of the order in which tgpt-opt's schedules
+/// do their work.
+cost::HeldMicroBatches heldBy(const Candidate &candidate);
+
 /// The divisors of a number, ascending.
 std::vector<int64_t> divisorsOf(int64_t number);
 
+/// What there is to choose on one grid, as far as it is not pinned.
+Grid gridOf(const Problem &problem, int64_t tp, int64_t pp, int64_t dp);
 /// All grids of the problem's GPUs, as far as they are not pinned. Where the batch can't be dealt out over dp, one size
 /// of micro-batches stands for all.
 std::vector<Grid> gridsOf(const Problem &problem);

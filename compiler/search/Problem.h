@@ -14,6 +14,7 @@
 
 #include "compiler/search/Pins.h"
 #include "cost/ModelShape.h"
+#include <functional>
 
 namespace tgpt::search {
 
@@ -24,11 +25,17 @@ struct Problem {
   cost::StateBytes states;
   cost::OperandType operands = cost::OperandType::Bits16;
   double elementBytes = 2;
-  double memoryBytes = 0; ///< that a rank's arena may take
+  double memoryBytes = 0; ///< that a rank's arena and its communicators may take
+  /// Of these, what communicators take; it may depend on all but order, samples and schedule. Empty: nothing.
+  std::function<double(const Candidate &)> communicatorBytes;
   int64_t gpus = 1;
   int64_t globalBatch = 1; ///< sequences of a step
   Pins pins;
 
+  /// That a rank's arena may take.
+  double arenaLimit(const Candidate &candidate) const {
+    return memoryBytes - (communicatorBytes ? communicatorBytes(candidate) : 0);
+  }
   const cost::Machine &machineOf(const Candidate &candidate) const { return candidate.overlap ? machine : blocking; }
   cost::Execution executionOf(const Candidate &candidate) const {
     return search::executionOf(candidate, operands, elementBytes);

@@ -50,6 +50,11 @@ public:
         candidate.microBatchSamples = samples;
         candidate.microBatches = problem.globalBatch / grid.dp / samples;
         parts.clear();
+        limits.clear();
+        for (const DataChoice &data : grid.data) {
+          choose(data);
+          limits.push_back(problem.arenaLimit(candidate));
+        }
         for (const PipelineChoice &pipeline : grid.pipelines)
           visit(pipeline);
       }
@@ -66,25 +71,34 @@ private:
           static_cast<int64_t>(grid.recompute.size() * grid.data.size() * grid.orders.size());
       return;
     }
+    held = heldBy(candidate);
     for (cost::Recompute mode : grid.recompute) {
       candidate.recompute = mode;
-      for (const DataChoice &data : grid.data) {
-        candidate.zero = data.zero;
-        candidate.zeroGroup = data.group;
-        candidate.overlap = data.overlap;
-        visitOrders();
+      for (std::size_t i = 0; i < grid.data.size(); ++i) {
+        choose(grid.data[i]);
+        visitOrders(limits[i]);
       }
     }
   }
 
+  void choose(const DataChoice &data) {
+    candidate.zero = data.zero;
+    candidate.zeroGroup = data.group;
+    candidate.overlap = data.overlap;
+  }
+
   /// Memory does not depend on where the ranks are.
-  void visitOrders() {
+  void visitOrders(double limit) {
     candidate.order = grid.orders.front();
-    double bytes = memoryOf(problem, candidate).totalBytes();
-    if (bytes > problem.memoryBytes) {
+    cost::Execution inMemory = problem.executionOf(candidate);
+    inMemory.held = held;
+    double bytes = cost::fullestRank(problem.shape, inMemory, problem.states).totalBytes();
+    if (bytes > limit) {
       result.refused[static_cast<std::size_t>(Refusal::Memory)] += static_cast<int64_t>(grid.orders.size());
-      if (!result.closest || bytes < result.closest->bytes)
+      if (!result.closest || bytes - limit < result.missingBytes) {
         result.closest = {candidate, 0, bytes};
+        result.missingBytes = bytes - limit;
+      }
       return;
     }
     for (const RankOrder &order : grid.orders) {
@@ -124,7 +138,9 @@ private:
   const Grid &grid;
   SearchResult &result;
   Candidate candidate;
+  cost::HeldMicroBatches held;
   std::vector<KnownParts> parts;
+  std::vector<double> limits; ///< of the arena, by choice of ZeRO
   Front front;
 };
 
@@ -132,7 +148,11 @@ private:
 
 const std::array<Alternative, 6> alternatives = {{
     {"tp inside a node", [](const Problem &problem, const Candidate &c) { return !crossesNodes(problem, c); }},
-    {"tp across nodes", crossesNodes},
+    {"tp of more than a node",
+     [](const Problem &problem, const Candidate &c) {
+       double onNode = problem.machine.topology.ranksPerNode;
+       return onNode > 0 && static_cast<double>(c.tp) > onNode;
+     }},
     {"without tensor parallelism", [](const Problem &, const Candidate &c) { return c.tp == 1; }},
     {"without pipeline stages", [](const Problem &, const Candidate &c) { return c.pp == 1; }},
     {"ZeRO-3 alone", [](const Problem &, const Candidate &c) { return c.zero == 3 && c.tp == 1 && c.pp == 1; }},
@@ -140,7 +160,9 @@ const std::array<Alternative, 6> alternatives = {{
 }};
 
 cost::RankMemory memoryOf(const Problem &problem, const Candidate &candidate) {
-  return cost::fullestRank(problem.shape, problem.executionOf(candidate), problem.states);
+  cost::Execution run = problem.executionOf(candidate);
+  run.held = heldBy(candidate);
+  return cost::fullestRank(problem.shape, run, problem.states);
 }
 
 Scored evaluate(const Problem &problem, const Candidate &candidate) {

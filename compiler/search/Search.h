@@ -48,7 +48,8 @@ struct SearchResult {
   double searchSeconds = 0;
   std::vector<Scored> ranked; ///< of each grid the plans that no other beats in both time and memory; fastest first
   std::vector<std::optional<Scored>> best; ///< of each alternative
-  std::optional<Scored> closest;           ///< of those that need too much memory, the one that needs least
+  std::optional<Scored> closest;           ///< of those that need too much memory, the one that lacks least
+  double missingBytes = 0;                 ///< that it lacks
 
   /// Of each grid the fastest, fastest first.
   std::vector<Scored> bestOfGrids() const;

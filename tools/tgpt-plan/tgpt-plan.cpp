@@ -10,16 +10,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tgpt-plan/LedgerCommand.h"
+#include "tools/tgpt-plan/SearchCommand.h"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <stdexcept>
 
 static int run(int argc, char **argv) {
-  CLI::App app("Says what training a model needs before it is compiled.", "tgpt-plan");
+  CLI::App app("Finds the best plan to train a model on a cluster; says what a model needs.", "tgpt-plan");
   app.set_version_flag("--version", "tgpt-plan " TGPT_VERSION);
   tgpt::addLedgerCommand(app);
-  app.require_subcommand(1);
+  tgpt::SearchFlags search;
+  tgpt::addSearchOptions(app, search);
+  app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &asked) { // help or version
@@ -27,9 +30,15 @@ static int run(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     throw std::runtime_error(std::string(error.what()) + " (see tgpt-plan --help)");
   }
+  bool isDone = true;
+  if (app.get_subcommands().empty()) {
+    if (search.request.modelPath.empty())
+      throw std::runtime_error("no model is given (see tgpt-plan --help)");
+    isDone = tgpt::runSearch(std::move(search));
+  }
   if (!std::cout.flush())
     throw std::runtime_error("cannot write to stdout");
-  return 0;
+  return isDone ? 0 : 1;
 }
 
 int main(int argc, char **argv) try { return run(argc, argv); } catch (const std::exception &error) {

@@ -68,11 +68,12 @@ TEST(PinsTest, everyOrderHasAName) {
 
 TEST(CandidateTest, saysItsFlags) {
   Candidate candidate;
-  EXPECT_EQ(flagsOf(candidate), "--overlap --micro-batch-samples=1 --micro-batches=1");
+  EXPECT_EQ(flagsOf(candidate), "--micro-batches=1 --micro-batch-samples=1 --overlap");
   candidate = {
       8, 4, 2, 16, true, 3, 8, false, PipelineOrder::OneF1B, cost::Recompute::Full, 2, 32, rankOrders[1].order};
-  EXPECT_EQ(flagsOf(candidate), "--tp=8 --sp --pp=4 --vpp=2 --dp=16 --zero=3 --zero-group=8 --recompute=full "
-                                "--rank-order=pp,dp,tp --micro-batch-samples=2 --micro-batches=32");
+  EXPECT_EQ(flagsOf(candidate, "bf16"),
+            "--tp=8 --pp=4 --vpp=2 --dp=16 --sp --zero=3 --zero-group=8 --rank-order=pp,dp,tp --micro-batches=32 "
+            "--micro-batch-samples=2 --dtype=bf16 --recompute=full");
   CompileOptions options = compileOptionsOf(candidate, {});
   EXPECT_EQ(options.rankOrder, "pp,dp,tp");
   EXPECT_EQ(options.schedule, "1f1b");

@@ -1,0 +1,196 @@
+//===- PlannerText.cpp - what the planner found, for people ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planner/PlannerText.h"
+#include "compiler/report/TextTable.h"
+#include <cmath>
+#include <cstdio>
+
+namespace tgpt {
+namespace {
+
+using search::Candidate;
+using search::plainBytesText;
+using search::plainSecondsText;
+using search::signedBytesText;
+using search::signedSecondsText;
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f%%", 100 * share);
+  return text;
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f", value);
+  return text;
+}
+
+std::string headText(const PlannerReport &report) {
+  const search::Problem &problem = report.problem;
+  double onNode = problem.machine.topology.ranksPerNode;
+  std::string nodes =
+      onNode > 0 && static_cast<double>(problem.gpus) > onNode
+          ? ", " + number(std::ceil(static_cast<double>(problem.gpus) / onNode)) + " nodes of " + number(onNode)
+          : "";
+  char parameters[32];
+  std::snprintf(parameters, sizeof parameters, "%.4g", static_cast<double>(report.model.parameters));
+  return "plans for " + report.model.name + " (" + parameters + " parameters, " + report.request.dtype + ") on " +
+         std::to_string(problem.gpus) + " x " + report.cluster.device.name + nodes + ": a step of " +
+         std::to_string(problem.globalBatch) + " sequences of " + number(problem.shape.sequence) + " tokens, " +
+         plainBytesText(problem.memoryBytes) + " a rank\n";
+}
+
+std::string countsText(const search::SearchResult &found) {
+  double all = static_cast<double>(found.candidates);
+  std::string text = std::to_string(found.candidates) + " candidates in " + plainSecondsText(found.searchSeconds) +
+                     " (" + number(all / found.searchSeconds) +
+                     " a second): " + percent(static_cast<double>(found.evaluated) / all) + " fit";
+  for (std::size_t i = 0; i < search::refusalCount; ++i)
+    if (found.refused[i] > 0)
+      text += ", " + percent(static_cast<double>(found.refused[i]) / all) + " " + search::refusalTexts[i];
+  if (found.closest && found.missingBytes > 0)
+    text += " (the closest by " + plainBytesText(found.missingBytes) + ")";
+  return text + "\n";
+}
+
+std::vector<std::string> choiceCells(const Candidate &c) {
+  std::string schedule = search::pipelineOrderNames[static_cast<std::size_t>(c.schedule)];
+  std::string zero = std::to_string(c.zero) + (c.zeroGroup > 0 ? "/" + std::to_string(c.zeroGroup) : "");
+  return {std::to_string(c.tp) + (c.sp ? " sp" : ""),
+          std::to_string(c.pp) + (c.vpp > 1 ? "x" + std::to_string(c.vpp) : ""),
+          std::to_string(c.dp),
+          zero,
+          c.pp > 1 ? schedule : "-",
+          search::nameOf(c.recompute),
+          std::to_string(c.microBatches) + " x " + std::to_string(c.microBatchSamples),
+          search::nameOf(c.order)};
+}
+
+std::vector<std::string> rowCells(const PlannedRow &row, const std::string &name) {
+  std::vector<std::string> cells = {name};
+  for (std::string &cell : choiceCells(row.scored.candidate))
+    cells.push_back(std::move(cell));
+  double seconds = row.scored.seconds;
+  for (const std::string &cell :
+       {plainBytesText(row.scored.bytes), plainSecondsText(seconds), percent(row.utilization),
+        percent(row.breakdown.bubble / seconds), percent(row.breakdown.exposedCommunication() / seconds)})
+    cells.push_back(cell);
+  if (!row.compiled) {
+    cells.insert(cells.end(), 5, "");
+    return cells;
+  }
+  cells.push_back(bytesText(row.compiled->arenaBytes));
+  if (const std::optional<SimulatedTimes> &simulated = row.compiled->simulated) {
+    for (const std::string &cell : {plainSecondsText(simulated->seconds), percent(simulated->utilization),
+                                    percent(simulated->bubble / (1 + simulated->bubble)),
+                                    percent(simulated->exposedSeconds / simulated->seconds)})
+      cells.push_back(cell);
+  } else {
+    cells.insert(cells.end(), 4, "");
+  }
+  return cells;
+}
+
+std::string tableText(const PlannerReport &report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"", "", "", "", "", "", "", "", "", "closed", "form", "", "", "", "compiled", "simulated", "", "", ""},
+      {"", "tp", "pp", "dp", "zero", "schedule", "recompute", "micro-batches", "ranks", "memory", "step", "MFU",
+       "bubble", "exposed", "memory", "step", "MFU", "bubble", "exposed"}};
+  for (std::size_t i = 0; i < report.rows.size(); ++i)
+    rows.push_back(rowCells(report.rows[i], std::to_string(i + 1)));
+  if (report.compared)
+    rows.push_back(rowCells(*report.compared, "compared"));
+  return alignedTable(rows);
+}
+
+/// "+310 ms (2.5%), +3.2 GiB: waiting for stages +420 ms, recomputation -110 ms".
+std::string lossText(const PlannerReport &report, const search::Scored &plan) {
+  const search::Scored &winner = report.rows.front().scored;
+  search::Difference difference = differenceOf(report.problem, plan, winner);
+  return signedSecondsText(difference.seconds) + " (" + (difference.seconds < 0 ? "" : "+") +
+         percent(difference.seconds / winner.seconds) + "), " + signedBytesText(difference.bytes) + ": " +
+         mainPartsText(difference);
+}
+
+std::string lossesText(const PlannerReport &report) {
+  if (report.rows.size() < 2 && !report.compared)
+    return "";
+  std::string text = "\nwhat the others pay against 1, by closed forms:\n";
+  for (std::size_t i = 1; i < report.rows.size(); ++i)
+    text += "  " + std::to_string(i + 1) + ": " + lossText(report, report.rows[i].scored) + "\n";
+  if (report.compared) {
+    double missing = report.compared->scored.bytes - report.comparedLimit.value_or(0);
+    text += "  compared: " + lossText(report, report.compared->scored) +
+            (missing > 0 ? "; it does not fit, by " + plainBytesText(missing) : "") + "\n";
+  }
+  return text;
+}
+
+std::string alternativesText(const PlannerReport &report) {
+  std::string text = "\nthe best of other kinds, beside 1:\n";
+  const search::Scored &winner = report.rows.front().scored;
+  for (std::size_t i = 0; i < search::alternatives.size(); ++i) {
+    const search::Alternative &kind = search::alternatives[i];
+    if (kind.holds(report.problem, winner.candidate))
+      continue;
+    const std::optional<search::Scored> &best = report.found.best[i];
+    text += std::string("  ") + kind.name + ": " +
+            (best ? plainSecondsText(best->seconds) + ", " + lossText(report, *best) + " [" +
+                        shortText(best->candidate) + "]"
+                  : std::string("nothing fits")) +
+            "\n";
+  }
+  return text;
+}
+
+std::string refusedText(const PlannerReport &report) {
+  std::string text;
+  for (const RefusedRow &row : report.refused)
+    text += "  " + shortText(row.scored.candidate) + ", " + plainBytesText(row.scored.bytes) + ": " +
+            row.reason.substr(0, row.reason.find('\n')) + "\n";
+  return text.empty() ? "" : "\ncloser looks that the compiler refused:\n" + text;
+}
+
+std::string commandsText(const PlannerReport &report) {
+  std::string text = "\ncommands:\n";
+  for (std::size_t i = 0; i < report.rows.size(); ++i)
+    text += "  " + std::to_string(i + 1) + ": " + report.rows[i].command + "\n";
+  if (report.compared)
+    text += "  compared: " + report.compared->command + "\n";
+  return text;
+}
+
+std::string misfitText(const PlannerReport &report) {
+  const search::SearchResult &found = report.found;
+  std::string text = "nothing fits: the closest needs " + plainBytesText(found.closest->bytes) + " a rank, " +
+                     plainBytesText(found.missingBytes) + " too many [" + shortText(found.closest->candidate) + "]\n";
+  cost::RankMemory memory = memoryOf(report.problem, found.closest->candidate);
+  text += "  of these " + plainBytesText(memory.stateBytes()) + " are weights, gradients and optimizer states, " +
+          plainBytesText(memory.activationBytes) + " activations, " + plainBytesText(memory.workingBytes) +
+          " its fullest moment\n";
+  if (report.remedies.empty())
+    return text + "neither 64 times as many GPUs nor any pin less would do: the device is too small\n";
+  text += "each of these alone would do:\n";
+  for (const search::Remedy &remedy : report.remedies)
+    text += "  " + remedy.change + ": " + plainBytesText(remedy.plan.bytes) + ", a step of " +
+            plainSecondsText(remedy.plan.seconds) + " [" + shortText(remedy.plan.candidate) + "]\n";
+  return text + "  a device with " + plainBytesText(found.missingBytes) + " more\n";
+}
+
+} // namespace
+
+std::string plannerText(const PlannerReport &report) {
+  std::string text = headText(report) + countsText(report.found);
+  if (report.rows.empty())
+    return text + misfitText(report);
+  return text + "\n" + tableText(report) + lossesText(report) + alternativesText(report) + refusedText(report) +
+         commandsText(report);
+}
+
+} // namespace tgpt

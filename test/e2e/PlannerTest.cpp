@@ -1,0 +1,183 @@
+//===- PlannerTest.cpp - the search's candidates against the compiler ---*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the search calls legal compiles, what it refuses the compiler refuses for the same
+// reason, and the closed forms of memory are near the bytes of the plans.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/RecipeShape.h"
+#include "compiler/planner/PlanCompiler.h"
+#include "compiler/planner/Problems.h"
+#include "compiler/search/Search.h"
+#include "cost/cluster/ClusterFile.h"
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace tgpt;
+using search::Candidate;
+
+namespace {
+
+std::string recipe(const std::string &name) {
+  return std::string(TGPT_RECIPES_DIR) + "/models/" + name + ".yaml";
+}
+
+search::Problem problemOn(const std::string &cluster, const cost::ModelShape &shape, const std::string &dtype,
+                          int64_t gpus, int64_t batch) {
+  search::Problem problem =
+      problemOf(shape, cost::readClusterFile(std::string(TGPT_RECIPES_DIR) + "/clusters/" + cluster + ".yaml"), dtype);
+  problem.gpus = gpus;
+  problem.globalBatch = batch;
+  return problem;
+}
+
+CompileOptions optionsOf(const Candidate &candidate, const std::string &dtype) {
+  CompileOptions base;
+  base.dtype = dtype;
+  return compileOptionsOf(candidate, base);
+}
+
+int64_t arenaOf(const plan::Plan &plan) {
+  int64_t most = 0;
+  for (const plan::StageProgram &stage : plan.stages())
+    most = std::max<int64_t>(most, stage.arena_bytes());
+  return most;
+}
+
+/// Every so-many-th candidate of a problem that is not refused, memory aside.
+std::vector<Candidate> drawn(const search::Problem &problem, std::size_t count, unsigned seed) {
+  std::vector<Candidate> all;
+  for (const search::Grid &grid : gridsOf(problem)) {
+    if (refusalOf(problem, grid.tp, grid.pp, grid.dp))
+      continue;
+    for (bool sp : grid.sp)
+      for (int64_t samples : grid.samples)
+        for (const search::PipelineChoice &pipeline : grid.pipelines)
+          for (const search::DataChoice &data : grid.data)
+            for (cost::Recompute mode : grid.recompute)
+              for (const search::RankOrder &order : grid.orders) {
+                Candidate candidate{grid.tp,    grid.pp,      pipeline.vpp,
+                                    grid.dp,    sp,           data.zero,
+                                    data.group, data.overlap, pipeline.schedule,
+                                    mode,       samples,      problem.globalBatch / grid.dp / samples,
+                                    order};
+                if (!refusalOf(problem, candidate))
+                  all.push_back(candidate);
+              }
+  }
+  std::mt19937 random(seed);
+  std::shuffle(all.begin(), all.end(), random);
+  all.resize(std::min(count, all.size()));
+  return all;
+}
+
+/// The least and the most of closed forms over planned bytes.
+struct Ratios {
+  double least = 1e9, most = 0, sum = 0;
+  int count = 0;
+
+  void add(double ratio) {
+    least = std::min(least, ratio);
+    most = std::max(most, ratio);
+    sum += ratio;
+    ++count;
+  }
+};
+
+Ratios ratiosOf(const std::string &model, int64_t gpus, int64_t batch, std::size_t count) {
+  PlanCompiler compiler(recipe(model));
+  search::Problem problem = problemOn("dgx-h100", compiler.facts().shape, "bf16", gpus, batch);
+  Ratios ratios;
+  for (const Candidate &candidate : drawn(problem, count, 1)) {
+    std::string refusal;
+    std::optional<plan::Plan> plan = compiler.compile(optionsOf(candidate, "bf16"), "", refusal);
+    EXPECT_TRUE(plan) << search::flagsOf(candidate) << ": " << refusal;
+    if (!plan)
+      continue;
+    double ratio = memoryOf(problem, candidate).totalBytes() / static_cast<double>(arenaOf(*plan));
+    ratios.add(ratio);
+    if (std::getenv("TGPT_PLANNER_ROWS"))
+      std::printf("%s %.3f of %.3f GiB  %s\n", model.c_str(), ratio, static_cast<double>(arenaOf(*plan)) / 0x1p30,
+                  search::flagsOf(candidate).c_str());
+  }
+  return ratios;
+}
+
+/// The closed forms leave out what is small in large models: gradients of activations on their way, collectives'
+/// buffers, messages. They are a filter: the compiler knows the bytes of the best few.
+TEST(PlannerTest, closedFormsAreNearThePlannedBytes) {
+  struct Case {
+    const char *model;
+    int64_t gpus, batch;
+  };
+  for (const Case &drawn : {Case{"gpt2-124m", 8, 16}, {"llama2-7b", 16, 32}, {"llama3-8b", 16, 32}}) {
+    Ratios ratios = ratiosOf(drawn.model, drawn.gpus, drawn.batch, 12);
+    std::printf("%s: closed forms over planned bytes %.3f to %.3f, mean %.3f of %d\n", drawn.model, ratios.least,
+                ratios.most, ratios.sum / ratios.count, ratios.count);
+    EXPECT_GT(ratios.least, 0.6) << drawn.model;
+    EXPECT_LT(ratios.most, 1.5) << drawn.model;
+  }
+}
+
+TEST(PlannerTest, whatIsLegalCompiles) {
+  for (const char *model : {"nano", "nano-gpt2"}) {
+    PlanCompiler compiler(recipe(model));
+    for (auto [gpus, batch] : {std::pair<int64_t, int64_t>{8, 16}, {6, 12}, {1, 3}}) {
+      search::Problem problem = problemOn("dgx-h100", compiler.facts().shape, "bf16", gpus, batch);
+      for (const Candidate &candidate : drawn(problem, 12, 2)) {
+        std::string refusal;
+        EXPECT_TRUE(compiler.compile(optionsOf(candidate, "bf16"), "", refusal))
+            << model << " " << search::flagsOf(candidate) << ": " << refusal;
+      }
+    }
+  }
+}
+
+TEST(PlannerTest, whatIsRefusedTheCompilerRefusesForTheSameReason) {
+  PlanCompiler compiler(recipe("nano"));
+  cost::ModelShape shape = compiler.facts().shape;
+  struct Case {
+    int64_t tp;
+    bool sp;
+    search::Refusal refusal;
+    const char *words;
+  };
+  int64_t heads = static_cast<int64_t>(shape.heads);
+  for (const Case &wrong : {Case{3, false, search::Refusal::Heads, "the number of heads is"},
+                            Case{5, false, search::Refusal::Heads, "the number of heads is"},
+                            Case{2 * heads, false, search::Refusal::Heads, "the number of heads is"}}) {
+    search::Problem problem = problemOn("dgx-h100", shape, "bf16", wrong.tp, 1);
+    EXPECT_EQ(refusalOf(problem, wrong.tp, 1, 1), wrong.refusal);
+    Candidate candidate;
+    candidate.tp = wrong.tp;
+    candidate.sp = wrong.sp;
+    std::string refusal;
+    EXPECT_FALSE(compiler.compile(optionsOf(candidate, "bf16"), "", refusal));
+    EXPECT_NE(refusal.find(wrong.words), std::string::npos) << refusal;
+  }
+}
+
+/// What the closed forms see of a model is what its recipe says.
+TEST(PlannerTest, readsTheShapesOfTheRecipes) {
+  for (const char *model : {"nano", "nano-gpt2", "gpt2-124m", "llama3-8b", "llama3-70b", "llama3-405b", "gpt3-175b"}) {
+    PlanCompiler compiler(recipe(model));
+    cost::ModelShape read = compiler.facts().shape, told = shapeOf(readModelRecipe(recipe(model)));
+    EXPECT_EQ(read.parameters(), told.parameters()) << model;
+    EXPECT_EQ(read.parameters(), static_cast<double>(compiler.facts().parameters)) << model;
+    EXPECT_EQ(read.heads, told.heads);
+    EXPECT_EQ(read.kvHeads, told.kvHeads);
+    EXPECT_EQ(read.sequence, told.sequence);
+    EXPECT_EQ(read.modelFlops(1), told.modelFlops(1));
+    EXPECT_EQ(read.tiedEmbedding, told.tiedEmbedding);
+  }
+}
+
+} // namespace
