@@ -150,6 +150,9 @@ def main():
     compiler = [binaries / "tgpt-opt", "--memory-report=none"]
     model, plan = work / "llama3-405b.mlir", work / "llama3-405b.bin"
     compiles = [measured([*compiler, *LARGE, model, "-o", plan], work / "log") for _ in range(3)]
+    cluster = recipes.parent / "clusters" / "dgx-h100.yaml"
+    simulate = [binaries / "tgpt-run", plan, "--backend=sim", f"--cluster={cluster}"]
+    simulations = [measured(simulate, work / "log") for _ in range(3)]
     runs = []
     plans = {"f32": ["--dtype=f32"], "bf16": ["--dtype=bf16"], "f32 canonical": ["--dtype=f32", "--reduction=canonical"]}
     for name, flags in plans.items():
@@ -163,6 +166,10 @@ def main():
     wall, user, memory = (pick(column) for pick, column in zip((min, min, max), zip(*compiles)))
     print(f"Compiling llama3-405b, {' '.join(LARGE)}:")
     print(f"{wall:.1f} s wall, {user:.1f} s of CPU time, {memory:.0f} MiB peak; plan {plan.stat().st_size / 2**20:.1f} MiB")
+    print()
+    wall, user, memory = (pick(column) for pick, column in zip((min, min, max), zip(*simulations)))
+    print("Simulating a step of it, from loading the plan to the report:")
+    print(f"{wall:.2f} s wall, {user:.2f} s of CPU time, {memory:.0f} MiB peak")
     print()
     search(binaries, work, pathlib.Path(__file__).resolve().parent.parent)
 

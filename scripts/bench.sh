@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures, never judges: training speed of pretrain-tiny on one rank, where its
-# time goes, and how long compiler and planner take on a very large model. Prints Markdown.
+# time goes, and how long compiler, simulator and planner take on a very large model. Prints Markdown.
 #
 #   scripts/bench.sh [steps]      (default 8 steps a configuration)
 set -euo pipefail

@@ -48,6 +48,7 @@ private:
   Shape shapeOf(const plan::Buffer &buffer) const { return {buffer.shape().begin(), buffer.shape().end()}; }
 
   bool indices();
+  bool cost();
   bool slots();
   bool attributes();
   bool byKind();
@@ -82,7 +83,17 @@ bool InstructionCheck::indices() {
   if (instruction.location() > 0 && instruction.location() >= static_cast<uint32_t>(plan.locations_size()))
     return fail("location is " + std::to_string(instruction.location()) + ", but the plan has " +
                 std::to_string(plan.locations_size()) + " locations");
-  return all(instruction.inputs(), "input") && all(instruction.outputs(), "output");
+  return all(instruction.inputs(), "input") && all(instruction.outputs(), "output") && cost();
+}
+
+/// Reports and simulations add costs up.
+bool InstructionCheck::cost() {
+  const plan::Cost &given = instruction.cost();
+  for (auto [name, figure] : {std::pair("flops", given.flops()), std::pair("bytes_read", given.bytes_read()),
+                              std::pair("bytes_written", given.bytes_written())})
+    if (figure < 0)
+      return fail(std::string("has a cost with ") + name + " " + std::to_string(figure) + ", it must be 0 or more");
+  return true;
 }
 
 /// The slot of a segment is one of its chunk's activations.

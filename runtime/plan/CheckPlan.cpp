@@ -14,6 +14,7 @@
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/PlanProblems.h"
 
+#include <cmath>
 #include <set>
 
 using namespace tgpt;
@@ -62,6 +63,8 @@ static void checkTraining(const plan::TrainingShape &training, PlanProblems &pro
   positive("micro_batch_samples", training.micro_batch_samples());
   positive("micro_batches", training.micro_batches());
   positive("vocabulary", training.vocabulary());
+  if (double flops = training.model_flops_per_step(); !(flops >= 0) || std::isinf(flops))
+    problems.add("training shape: model_flops_per_step is " + std::to_string(flops) + ", it must be 0 or more");
 }
 
 void tgpt::runtime::checkMesh(const plan::Plan &plan, PlanProblems &problems) {

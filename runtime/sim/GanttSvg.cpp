@@ -21,7 +21,12 @@ static constexpr double width = 1200, rowHeight = 26, labelWidth = 70, top = 40;
 static std::string escaped(const std::string &text) {
   std::string result;
   for (char c : text)
-    result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
+    result += static_cast<unsigned char>(c) < ' ' ? "?"
+              : c == '<'                          ? "&lt;"
+              : c == '>'                          ? "&gt;"
+              : c == '&'                          ? "&amp;"
+              : c == '"'                          ? "&quot;"
+                                                  : std::string(1, c);
   return result;
 }
 

@@ -90,12 +90,14 @@ cost::InstructionFacts StepActions::kernelFacts(const plan::StageProgram &stage,
 }
 
 /// A group's ranks and their distance: the mean one, where other axes lie between those of the group.
-cost::Group StepActions::groupOf(int stage, int group) const {
+const cost::Group &StepActions::groupOf(int stage, int group) {
+  auto [known, isNew] = groups.try_emplace({stage, group});
+  if (!isNew)
+    return known->second;
   std::vector<int64_t> all = grid.groupMembers(plan.groups(group), ranks[stage]);
-  if (all.size() < 2)
-    return {};
-  int64_t stride = (all.back() - all.front()) / static_cast<int64_t>(all.size() - 1);
-  return {static_cast<double>(all.size()), static_cast<double>(std::max<int64_t>(stride, 1))};
+  int64_t stride = (all.back() - all.front()) / std::max<int64_t>(static_cast<int64_t>(all.size()) - 1, 1);
+  known->second = {static_cast<double>(all.size()), static_cast<double>(std::max<int64_t>(stride, 1))};
+  return known->second;
 }
 
 Traffic StepActions::trafficOf(int group) const {

@@ -18,6 +18,7 @@
 #include "runtime/sim/SimulatedStep.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace tgpt::runtime::sim {
@@ -63,7 +64,7 @@ private:
   Action actionOf(const plan::StageProgram &stage, const plan::Instruction &instruction);
   void addCollective(const plan::StageProgram &stage, const plan::Instruction &instruction, Action &action);
   cost::InstructionFacts kernelFacts(const plan::StageProgram &stage, const plan::Instruction &instruction) const;
-  cost::Group groupOf(int stage, int group) const;
+  const cost::Group &groupOf(int stage, int group);
   Traffic trafficOf(int group) const;
   double secondsOf(const cost::InstructionFacts &facts) const;
 
@@ -72,6 +73,7 @@ private:
   RankGrid grid;
   std::vector<int64_t> ranks;
   std::vector<std::vector<int>> members;
+  std::map<std::pair<int, int>, cost::Group> groups; ///< by stage and index
   std::vector<std::vector<SegmentActions>> actions;
   int events = 1;
 };

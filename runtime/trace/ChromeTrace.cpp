@@ -107,7 +107,8 @@ static std::pair<std::string, std::string> factsOf(const plan::Plan &plan, const
   if (instruction.location() > 0 && instruction.location() < static_cast<uint32_t>(plan.locations_size()))
     arguments["location"] = plan.locations(static_cast<int>(instruction.location()));
   arguments["flops"] = instruction.cost().flops();
-  arguments["bytes"] = instruction.cost().bytes_read() + instruction.cost().bytes_written();
+  arguments["bytes"] = static_cast<uint64_t>(instruction.cost().bytes_read()) +
+                       static_cast<uint64_t>(instruction.cost().bytes_written());
   if (instruction.kind() >= plan::Instruction::ALL_REDUCE && instruction.kind() <= plan::Instruction::ALL_TO_ALL)
     arguments["group"] = groupText(plan.groups(static_cast<int>(instruction.group())));
   if (instruction.kind() == plan::Instruction::SEND || instruction.kind() == plan::Instruction::RECV) {

@@ -12,6 +12,8 @@
 #include "test/unit/plan/ExpectProblem.h"
 #include "test/unit/plan/PlanBuilder.h"
 
+#include <limits>
+
 using namespace tgpt;
 using namespace tgpt::runtime;
 using namespace tgpt::test;
@@ -23,6 +25,8 @@ TEST(CheckPlan, InstructionOperands) {
   expectProblem("output 0 is buffer 4294967295", [](plan::Plan &p) { at(p, 0, 1, 2).set_outputs(0, UINT32_MAX); });
   expectProblem("instruction 2 (instruction kind 0", [](plan::Plan &p) { at(p, 0, 1, 2).clear_kind(); });
   expectProblem("location is 9, but the plan has 2", [](plan::Plan &p) { at(p, 0, 1, 2).set_location(9); });
+  expectProblem("has a cost with bytes_read -5, it must be 0 or more",
+                [](plan::Plan &p) { at(p, 0, 1, 2).mutable_cost()->set_bytes_read(-5); });
   expectProblem("names no kernel", [](plan::Plan &p) { at(p, 0, 1, 2).clear_opcode(); });
   expectProblem("has 0 inputs and 2 outputs, expected 0 and 1", [](plan::Plan &p) { at(p, 0, 1, 0).add_outputs(0); });
   expectProblem("overlaps input 0 'x.part' in part", [](plan::Plan &p) {
@@ -31,6 +35,12 @@ TEST(CheckPlan, InstructionOperands) {
   expectProblem("input 0 is [4] f64, expected a scalar", [](plan::Plan &p) {
     p.mutable_stages(1)->mutable_segments(3)->mutable_instructions(1)->set_inputs(0, at(p, 1, 1, 0).outputs(0));
   });
+}
+
+TEST(CheckPlan, ModelFlops) {
+  for (double flops : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+    expectProblem("training shape: model_flops_per_step is ",
+                  [=](plan::Plan &p) { p.mutable_training()->set_model_flops_per_step(flops); });
 }
 
 TEST(CheckPlan, Attributes) {

@@ -15,11 +15,14 @@
 #include "UnitCluster.h"
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
+#include "test/unit/plan/FuzzPlan.h"
 #include "test/unit/plan/PlanBuilder.h"
 #include "test/unit/plan/StartedPlan.h"
 #include "test/unit/plan/TinyPipeline.h"
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -293,6 +296,31 @@ TEST(Simulate, startedCollectivesAreRecordedOnTheirStreams) {
     started += event.stream != Instruction::COMPUTE;
   }
   EXPECT_GT(started, 0);
+}
+
+// Whatever a checked plan says, a simulation ends, with every second of one kind.
+TEST(Simulate, damagedPlansThatAreValidYet) {
+  std::mt19937_64 random(1);
+  int valid = 0;
+  for (int i = 0; i < 3000; ++i) {
+    plan::Plan plan = i % 2 ? test::tinyPipeline() : test::withStartedCollectives(test::tinyPipeline());
+    test::damageRandomField(plan, random);
+    cost::Cluster cluster = test::unitCluster(1, 0.25);
+    cluster.coresPerNode = i % 3;
+    try {
+      checkPlan(plan);
+    } catch (const Error &) {
+      continue;
+    }
+    SimulatedStep step = simulate(plan, cluster, {.recordsEvents = true});
+    EXPECT_TRUE(std::isfinite(step.seconds) && step.seconds > 0) << step.seconds;
+    for (const RankSeconds &rank : step.stages)
+      EXPECT_NEAR(rank.busy() + rank.idle, step.seconds, 1e-9 * step.seconds);
+    for (const InstructionEvent &event : step.events)
+      EXPECT_LE(event.beginSeconds, event.endSeconds);
+    ++valid;
+  }
+  EXPECT_GT(valid, 500);
 }
 
 TEST(Simulate, aPlanWithNothingToRunIsRefused) {
