@@ -81,6 +81,7 @@ std::vector<std::string> rowCells(const PlannedRow &row, const std::string &name
        {plainBytesText(row.scored.bytes), plainSecondsText(seconds), percent(row.utilization),
         percent(row.breakdown.bubble / seconds), percent(row.breakdown.exposedCommunication() / seconds)})
     cells.push_back(cell);
+  cells.push_back("|");
   if (!row.compiled) {
     cells.insert(cells.end(), 5, "");
     return cells;
@@ -99,9 +100,8 @@ std::vector<std::string> rowCells(const PlannedRow &row, const std::string &name
 
 std::string tableText(const PlannerReport &report) {
   std::vector<std::vector<std::string>> rows = {
-      {"", "", "", "", "", "", "", "", "", "closed", "form", "", "", "", "compiled", "simulated", "", "", ""},
-      {"", "tp", "pp", "dp", "zero", "schedule", "recompute", "micro-batches", "ranks", "memory", "step", "MFU",
-       "bubble", "exposed", "memory", "step", "MFU", "bubble", "exposed"}};
+      {"",     "tp",  "pp",     "dp",      "zero", "schedule", "recompute", "micro-batches", "ranks",  "memory",
+       "step", "MFU", "bubble", "exposed", "|",    "memory",   "step",      "MFU",           "bubble", "exposed"}};
   for (std::size_t i = 0; i < report.rows.size(); ++i)
     rows.push_back(rowCells(report.rows[i], std::to_string(i + 1)));
   if (report.compared)
@@ -189,6 +189,7 @@ std::string plannerText(const PlannerReport &report) {
   std::string text = headText(report) + countsText(report.found);
   if (report.rows.empty())
     return text + misfitText(report);
+  text += "left of the bar closed forms, right of it the compiled plan and its simulated step\n";
   return text + "\n" + tableText(report) + lossesText(report) + alternativesText(report) + refusedText(report) +
          commandsText(report);
 }
