@@ -42,7 +42,11 @@ double pipelineSeconds(const StageSeconds &stages, const Execution &run) {
   switch (run.schedule) {
   case Schedule::GPipe:
   case Schedule::OneF1B: return (run.microBatches - 1) * longest + sum.total();
-  case Schedule::Interleaved: return run.microBatches * longest + idleStages * sum.total() / run.chunks;
+  case Schedule::Interleaved:
+    // Fewer micro-batches than stages leave every stage idle between its chunks.
+    if (run.microBatches < run.pp)
+      return sum.total() + (run.microBatches - 1) * longest / run.chunks;
+    return run.microBatches * longest + idleStages * sum.total() / run.chunks;
   case Schedule::ZeroBubbleH1: return zeroBubbleSeconds(longest, sum, 1, run);
   case Schedule::ZeroBubbleH2: return zeroBubbleSeconds(longest, sum, 2, run);
   }

@@ -10,6 +10,7 @@
 //
 //   GPipe, 1F1B       sum over stages (f + b + w) + (m - 1) longest stage
 //   interleaved, v    m longest + (p - 1) / v mean stage            (arXiv 2104.04473, section 2.2)
+//                     with m < p: sum over stages + (m - 1) / v longest
 //   zero bubble H1    m longest + (p - 1) (f + b - w)               (arXiv 2401.10241, section 2.3)
 //   zero bubble H2    m longest + (p - 1) max(0, f + b - 2 w)
 //

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planner/Planner.h"
+#include "compiler/driver/ClusterOptions.h"
 #include "compiler/planner/Problems.h"
-#include "cost/DeviceText.h"
 #include "cost/cluster/ClusterFile.h"
 #include <algorithm>
 #include <chrono>
@@ -128,7 +128,7 @@ public:
     int64_t attempts = 0, most = 4 * report.request.exact;
     for (const Scored &scored : report.found.ranked) {
       int64_t done = static_cast<int64_t>(report.rows.size());
-      if (done >= report.request.exact || attempts >= most)
+      if (attempts >= most || (done >= report.request.exact && isSettled(scored)))
         break;
       if (hasGrid(scored.candidate))
         continue;
@@ -160,6 +160,14 @@ public:
   }
 
 private:
+  /// Whether a plan of the next rank is no faster than one that is simulated, as far as the closed form is to be
+  /// trusted.
+  bool isSettled(const Scored &next) const {
+    constexpr double trust = 1.15;
+    return std::any_of(report.rows.begin(), report.rows.end(),
+                       [&](const PlannedRow &row) { return row.seconds() <= trust * next.seconds; });
+  }
+
   bool hasGrid(const Candidate &candidate) const {
     return std::any_of(report.rows.begin(), report.rows.end(), [&](const PlannedRow &row) {
       return row.scored.candidate.tp == candidate.tp && row.scored.candidate.pp == candidate.pp;
@@ -227,12 +235,12 @@ void addCompared(PlannerReport &report, ExactPlans &exact) {
 } // namespace
 
 CompileOptions optionsOf(const PlannerReport &report, const Candidate &candidate) {
-  CompileOptions options;
-  options.dtype = report.request.dtype;
-  options.device = cost::deviceText(report.cluster.device);
-  options = compileOptionsOf(candidate, options);
-  double limit = std::min(report.problem.arenaLimit(candidate), 0x1p60);
-  options.memoryLimitBytes = report.request.memoryGib ? std::llround(limit) : static_cast<int64_t>(limit);
+  CompileOptions base;
+  base.dtype = report.request.dtype;
+  CompileOptions options = compileOptionsOf(candidate, base);
+  applyCluster(options, report.cluster);
+  if (report.request.memoryGib)
+    options.memoryLimitBytes = std::llround(*report.request.memoryGib * 0x1p30);
   return options;
 }
 

@@ -149,11 +149,19 @@ std::string alternativesText(const PlannerReport &report) {
   return text;
 }
 
+/// "stage 0 needs 85.6 GiB, 6.93 GiB more than the limit", of an error that lists a cut's layers before.
+std::string shortReason(const std::string &reason) {
+  std::string line = reason.substr(0, reason.find('\n'));
+  std::size_t misfit = line.find("does not");
+  std::size_t stage = misfit == std::string::npos ? misfit : line.find("stage ", misfit);
+  return stage == std::string::npos ? line : line.substr(stage);
+}
+
 std::string refusedText(const PlannerReport &report) {
   std::string text;
   for (const RefusedRow &row : report.refused)
     text += "  " + shortText(row.scored.candidate) + ", " + plainBytesText(row.scored.bytes) + ": " +
-            row.reason.substr(0, row.reason.find('\n')) + "\n";
+            shortReason(row.reason) + "\n";
   return text.empty() ? "" : "\ncloser looks that the compiler refused:\n" + text;
 }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planner/Problems.h"
+#include "compiler/driver/ClusterOptions.h"
+#include <algorithm>
 
 namespace tgpt {
 
@@ -14,6 +16,11 @@ search::Problem problemOf(const cost::ModelShape &shape, const cost::Cluster &cl
   problem.shape = shape;
   problem.machine = cluster.machine();
   problem.memoryBytes = cluster.device.planBytes();
+  problem.communicatorBytes = [cluster, all = problem.memoryBytes](const search::Candidate &candidate) {
+    CompileOptions options = compileOptionsOf(candidate, {});
+    applyCluster(options, cluster);
+    return std::max(all - static_cast<double>(options.memoryLimitBytes), 0.0);
+  };
   if (dtype == "f32") {
     problem.operands = cost::OperandType::Bits32;
     problem.elementBytes = 4;

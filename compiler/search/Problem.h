@@ -26,7 +26,7 @@ struct Problem {
   cost::OperandType operands = cost::OperandType::Bits16;
   double elementBytes = 2;
   double memoryBytes = 0; ///< that a rank's arena and its communicators may take
-  /// Of these, what communicators take; it may depend on all but order, samples and schedule. Empty: nothing.
+  /// Of these, what communicators take; it may depend on the grid, sp and ZeRO. Empty: nothing.
   std::function<double(const Candidate &)> communicatorBytes;
   int64_t gpus = 1;
   int64_t globalBatch = 1; ///< sequences of a step

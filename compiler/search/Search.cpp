@@ -46,15 +46,15 @@ public:
   void run() {
     for (bool sp : grid.sp) {
       candidate.sp = sp;
+      limits.clear();
+      for (const DataChoice &data : grid.data) {
+        choose(data);
+        limits.push_back(problem.arenaLimit(candidate));
+      }
       for (int64_t samples : grid.samples) {
         candidate.microBatchSamples = samples;
         candidate.microBatches = problem.globalBatch / grid.dp / samples;
         parts.clear();
-        limits.clear();
-        for (const DataChoice &data : grid.data) {
-          choose(data);
-          limits.push_back(problem.arenaLimit(candidate));
-        }
         for (const PipelineChoice &pipeline : grid.pipelines)
           visit(pipeline);
       }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compile.h"
+#include "compiler/driver/ClusterOptions.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/driver/Variants.h"
 #include "compiler/emit/PlanEmitter.h"
@@ -13,7 +14,6 @@
 #include "compiler/report/MemoryReport.h"
 #include "compiler/report/ScheduleReport.h"
 #include "compiler/report/StageReportText.h"
-#include "cost/DeviceText.h"
 #include "cost/cluster/ClusterFile.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -186,10 +186,9 @@ static FailureOr<CompileRequest> withCluster(CompileRequest request) {
   CompileOptions &options = request.options;
   if (!request.cluster.empty())
     try {
-      cost::DeviceProfile device = cost::readClusterFile(request.cluster).device;
-      options.device = cost::deviceText(device);
-      options.memoryLimitBytes = static_cast<int64_t>(std::min(device.planBytes(), 0x1p60));
-      request.budget = budgetOf(device, request.cluster);
+      cost::Cluster cluster = cost::readClusterFile(request.cluster);
+      applyCluster(options, cluster);
+      request.budget = budgetOf(cluster.device, request.cluster);
     } catch (const cost::ClusterError &error) {
       return fail(error.what());
     }

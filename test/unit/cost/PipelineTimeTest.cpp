@@ -41,6 +41,15 @@ TEST(PipelineTimeTest, chunksDivideTheBubble) {
   EXPECT_NEAR(seconds / (64 * 3) - 1, 7. / (3 * 64), 1e-12);
 }
 
+TEST(PipelineTimeTest, chunksHideNothingFromFewerMicroBatchesThanStages) {
+  StageSeconds stages = equalStages(1, 1, 1);
+  // One micro-batch goes through all stages, one after the other, whatever they are cut into.
+  EXPECT_NEAR(pipelineSeconds(stages, pipeline(Schedule::Interleaved, 4, 1, 16)), 4 * 3, 1e-12);
+  EXPECT_NEAR(pipelineSeconds(stages, pipeline(Schedule::Interleaved, 4, 3, 2)), 4 * 3 + 2 * 3 / 2., 1e-12);
+  // As many as stages: both forms agree.
+  EXPECT_NEAR(pipelineSeconds(stages, pipeline(Schedule::Interleaved, 4, 4, 2)), 4 * 3 + 3 * 3 / 2., 1e-12);
+}
+
 TEST(PipelineTimeTest, zeroBubbleFillsWithWeightGradients) {
   // arXiv 2401.10241, table 1: (p - 1) (F + B - W) and (p - 1) (F + B - 2 W).
   StageSeconds stages = equalStages(3, 3, 2);
