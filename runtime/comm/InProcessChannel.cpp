@@ -15,9 +15,9 @@
 using namespace tgpt::runtime;
 
 InProcessChannel::InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
-                                   std::vector<void *> buffers, std::byte *senderBase)
+                                   std::vector<void *> buffers, std::byte *senderBase, RemoteMemory *far)
     : world(world), name(std::move(name)), fromRank(fromRank), toRank(toRank), messages(std::move(buffers)),
-      senderBase(senderBase), state(world.memory().make<State>()) {
+      senderBase(senderBase), far(far), state(world.memory().make<State>()) {
   world.watch(state.event);
   world.add(sendingEnd);
   world.add(receivingEnd);
@@ -38,19 +38,29 @@ std::vector<int64_t> InProcessChannel::End::missing() const {
   return isReady ? std::vector<int64_t>() : std::vector<int64_t>{sends ? channel.toRank : channel.fromRank};
 }
 
+/// One more, for both ends to see.
+void InProcessChannel::advance(std::atomic<uint64_t> &count) {
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  state.event.signal();
+  if (far)
+    far->count(count, state.event);
+}
+
 void InProcessChannel::send(const TensorView &message) {
   uint64_t number = state.sent.load(std::memory_order_relaxed);
   auto received = [&] { return state.received.load(std::memory_order_acquire); };
   if (messages.empty()) {
     state.offered = reinterpret_cast<intptr_t>(message.data) - reinterpret_cast<intptr_t>(senderBase);
-    state.sent.store(number + 1, std::memory_order_release);
-    state.event.signal();
+    if (far)
+      far->store(&state.offered, sizeof(state.offered));
+    advance(state.sent);
     return world.wait(fromRank, state.event, sendingEnd, [&] { return received() > number; });
   }
   world.wait(fromRank, state.event, sendingEnd, [&] { return number - received() < messages.size(); });
   std::memcpy(messages[number % messages.size()], message.data, message.bytes());
-  state.sent.store(number + 1, std::memory_order_release);
-  state.event.signal();
+  if (far)
+    far->store(messages[number % messages.size()], message.bytes());
+  advance(state.sent);
 }
 
 void InProcessChannel::receive(const TensorView &message) {
@@ -59,7 +69,8 @@ void InProcessChannel::receive(const TensorView &message) {
   const void *from = messages.empty()
                          ? reinterpret_cast<const void *>(reinterpret_cast<intptr_t>(senderBase) + state.offered)
                          : messages[number % messages.size()];
+  if (far && messages.empty())
+    far->fetch(const_cast<void *>(from), message.bytes());
   std::memcpy(message.data, from, message.bytes());
-  state.received.store(number + 1, std::memory_order_release);
-  state.event.signal();
+  advance(state.received);
 }

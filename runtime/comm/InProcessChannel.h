@@ -17,6 +17,7 @@
 #define TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
 
 #include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/RemoteMemory.h"
 
 #include <string>
 #include <vector>
@@ -26,9 +27,10 @@ namespace tgpt::runtime {
 class InProcessChannel final : public Sender, public Receiver {
 public:
   /// `name` is for messages ("channel 0"); `messages` are the buffers, perhaps none. Where ranks are processes,
-  /// `senderBase` is the sender's arena as this process sees it.
+  /// `senderBase` is the sender's arena as this process sees it, and `far` the way of the end that is used in it to the
+  /// other end, where that is on another machine.
   InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
-                   std::vector<void *> messages, std::byte *senderBase = nullptr);
+                   std::vector<void *> messages, std::byte *senderBase = nullptr, RemoteMemory *far = nullptr);
 
   void send(const TensorView &message) override;
   void receive(const TensorView &message) override;
@@ -46,6 +48,8 @@ private:
     bool sends;
   };
 
+  void advance(std::atomic<uint64_t> &count);
+
   InProcessWorld &world;
   std::string name;
   int64_t fromRank;
@@ -53,6 +57,7 @@ private:
   End sendingEnd{*this, true}, receivingEnd{*this, false};
   std::vector<void *> messages;
   std::byte *senderBase;
+  RemoteMemory *far;
   struct State {
     EventWord event;
     alignas(64) std::atomic<uint64_t> sent;

@@ -52,7 +52,7 @@ private:
 };
 
 InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> memberRanks,
-                               int64_t firstWaiter, std::vector<std::byte *> memberBases)
+                               int64_t firstWaiter, std::vector<std::byte *> memberBases, const RemoteLinks *links)
     : world(world), name(std::move(name)), ranks(std::move(memberRanks)), firstWaiter(firstWaiter),
       bases(std::move(memberBases)), inputs(ranks.size()), outputs(ranks.size()),
       slots(world.memory().make<Slot>(ranks.size())), meeting(world.memory().make<Meeting>()) {
@@ -61,6 +61,11 @@ InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vec
     world.add(*members.back());
   }
   world.watch(meeting.event);
+  for (int64_t rank : ranks) {
+    far.push_back(links ? links->to(rank) : nullptr);
+    if (far.back() && std::find(farMachines.begin(), farMachines.end(), far.back()) == farMachines.end())
+      farMachines.push_back(far.back());
+  }
 }
 
 InProcessGroup::~InProcessGroup() = default;
@@ -77,6 +82,8 @@ void InProcessGroup::publish(int64_t index, const TensorView &input, const Tenso
   }
   slots[index].input = input.as<std::byte>() - bases[index];
   slots[index].output = output.as<std::byte>() - bases[index];
+  for (RemoteMemory *machine : farMachines)
+    machine->store(&slots[index].input, 2 * sizeof(int64_t));
   meet(index);
   for (int64_t m = 0; m < size(); ++m) {
     inputs[m] = bases[m] + slots[m].input;
@@ -84,11 +91,34 @@ void InProcessGroup::publish(int64_t index, const TensorView &input, const Tenso
   }
 }
 
+void InProcessGroup::pull(int64_t index, const void *at, size_t bytes) {
+  if (far[index])
+    far[index]->fetch(const_cast<void *>(at), bytes);
+}
+
+void InProcessGroup::pullAll(size_t bytes) {
+  for (int64_t m = 0; m < size(); ++m)
+    pull(m, inputs[m], bytes);
+}
+
+void InProcessGroup::push(int64_t index, const void *at, size_t bytes) {
+  if (far[index])
+    far[index]->store(at, bytes);
+}
+
 void InProcessGroup::meet(int64_t index) {
   if (size() == 1)
     return;
   uint64_t number = slots[index].arrivals.load(std::memory_order_relaxed) + 1;
-  slots[index].arrivals.store(number, std::memory_order_relaxed);
+  slots[index].arrivals.store(number, std::memory_order_release);
+  if (!farMachines.empty()) {
+    meeting.event.signal();
+    for (RemoteMemory *machine : farMachines)
+      machine->count(slots[index].arrivals, meeting.event);
+    auto hasCome = [&](const Slot &slot) { return slot.arrivals.load(std::memory_order_acquire) >= number; };
+    return world.wait(firstWaiter + ranks[index], meeting.event, *members[index],
+                      [&] { return std::all_of(slots.begin(), slots.end(), hasCome); });
+  }
   if (meeting.present.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
     meeting.present.store(0, std::memory_order_relaxed);
     meeting.meetings.store(number, std::memory_order_release);
@@ -114,7 +144,12 @@ void InProcessGroup::Member::allReduce(const TensorView &input, const TensorView
   int64_t grains = (elements + partGrainElements - 1) / partGrainElements;
   int64_t begin = std::min(elements, grains * own / size() * partGrainElements);
   int64_t end = std::min(elements, grains * (own + 1) / size() * partGrainElements);
+  size_t element = sizeInBytes(input.dtype), bytes = static_cast<size_t>(end - begin) * element;
+  for (int64_t m = 0; m < size(); ++m)
+    group.pull(m, static_cast<const char *>(group.inputs[m]) + begin * element, bytes);
   reduceRange(input.dtype, reduction, group.inputs, begin, group.outputs, begin, end - begin);
+  for (int64_t m = 0; m < size(); ++m)
+    group.push(m, static_cast<const char *>(group.outputs[m]) + begin * element, bytes);
   group.meet(own);
 }
 
@@ -122,6 +157,7 @@ void InProcessGroup::Member::allGather(const TensorView &input, const TensorView
   publish(input, output);
   int64_t blocks = blocksBefore(input, dim);
   size_t blockBytes = input.bytes() / blocks;
+  group.pullAll(input.bytes());
   for (int64_t m = 0; m < size(); ++m)
     for (int64_t b = 0; b < blocks; ++b) {
       char *to = output.as<char>() + (b * size() + m) * blockBytes;
@@ -138,6 +174,11 @@ void InProcessGroup::Member::reduceScatter(const TensorView &input, const Tensor
   int64_t blocks = blocksBefore(output, dim);
   int64_t blockElements = output.elements() / blocks;
   void *target = output.data;
+  if (blocks == 1)
+    for (int64_t m = 0; m < size(); ++m)
+      group.pull(m, static_cast<const char *>(group.inputs[m]) + own * output.bytes(), output.bytes());
+  else
+    group.pullAll(input.bytes());
   for (int64_t b = 0; b < blocks; ++b)
     reduceRange(input.dtype, reduction, group.inputs, (b * size() + own) * blockElements, {&target, 1},
                 b * blockElements, blockElements);
@@ -148,6 +189,7 @@ void InProcessGroup::Member::allToAll(const TensorView &input, const TensorView 
   publish(input, output);
   TensorIndex part = input.shape;
   part[splitDim] /= size();
+  group.pullAll(input.bytes());
   for (int64_t m = 0; m < size(); ++m) {
     TensorView theirs = input;
     theirs.data = const_cast<void *>(group.inputs[m]);

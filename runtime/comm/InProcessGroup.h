@@ -16,6 +16,7 @@
 #define TGPT_RUNTIME_COMM_INPROCESSGROUP_H
 
 #include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/RemoteMemory.h"
 
 #include <memory>
 #include <string>
@@ -27,9 +28,10 @@ class InProcessGroup {
 public:
   /// `ranks` in member order; `name` is for messages ("group 1 (tp)"). The thread of rank r
   /// is the world's waiter `firstWaiter` + r. Where ranks are processes, `bases` has the members' arenas as this
-  /// process sees them, and only one member is used in it.
+  /// process sees them, and only one member is used in it;
+  /// `links` are the ways of its thread to members of other machines.
   InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> ranks, int64_t firstWaiter = 0,
-                 std::vector<std::byte *> bases = {});
+                 std::vector<std::byte *> bases = {}, const RemoteLinks *links = nullptr);
   ~InProcessGroup();
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
@@ -49,6 +51,10 @@ private:
   };
   void publish(int64_t index, const TensorView &input, const TensorView &output);
   void meet(int64_t index);
+  /// Bring a member's memory here, or what was written for it there; nothing to do for members of this machine.
+  void pull(int64_t index, const void *at, size_t bytes);
+  void pullAll(size_t bytes); // of every member's input
+  void push(int64_t index, const void *at, size_t bytes);
 
   InProcessWorld &world;
   std::string name;
@@ -56,6 +62,8 @@ private:
   int64_t firstWaiter;
   std::vector<std::unique_ptr<Member>> members;
   std::vector<std::byte *> bases;
+  std::vector<RemoteMemory *> far;         // by member; null: on this machine
+  std::vector<RemoteMemory *> farMachines; // each once; empty: all members are here
   // Addresses in member order, as reduceRange takes them.
   std::vector<const void *> inputs;
   std::vector<void *> outputs;

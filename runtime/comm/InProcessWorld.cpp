@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/InProcessWorld.h"
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 
 using namespace tgpt::runtime;
@@ -19,7 +21,8 @@ static constexpr int spinIterations = 2000;
 
 InProcessWorld::InProcessWorld(WorldOptions given, std::span<std::byte> shared)
     : options(given), memoryOfAll(shared), states(memoryOfAll.make<State>(options.waiters)),
-      abortFlag(memoryOfAll.make<std::atomic<uint32_t>>()), crash(memoryOfAll.make<std::atomic<int64_t>>()) {
+      abortFlag(memoryOfAll.make<std::atomic<uint32_t>>()), crash(memoryOfAll.make<std::atomic<int64_t>>()),
+      elsewhere(options.waiters) {
   // A thread that spins on a core that its peer needs only delays both.
   if (options.threads <= static_cast<int64_t>(std::thread::hardware_concurrency()))
     spins = spinIterations;
@@ -30,6 +33,22 @@ uint64_t InProcessWorld::totalProgress() const {
   for (const State &state : states)
     total += state.progress.load(std::memory_order_relaxed);
   return total;
+}
+
+std::vector<int64_t> InProcessWorld::missingOf(int64_t waiter) const {
+  const State &state = states[waiter];
+  if (elsewhere[waiter])
+    return {state.missing, state.missing + std::clamp<int64_t>(state.missingCount, 0, std::size(state.missing))};
+  const WaitPlace *place = waitsAt(waiter);
+  return place ? place->missing() : std::vector<int64_t>();
+}
+
+std::span<const std::byte> InProcessWorld::report(int64_t waiter) {
+  State &state = states[waiter];
+  std::vector<int64_t> missing = missingOf(waiter);
+  state.missingCount = static_cast<int32_t>(std::min(missing.size(), std::size(state.missing)));
+  std::copy_n(missing.begin(), state.missingCount, state.missing);
+  return std::as_bytes(std::span(&state, 1));
 }
 
 void InProcessWorld::abort() {

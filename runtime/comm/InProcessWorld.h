@@ -81,6 +81,12 @@ public:
     uint32_t number = states[waiter].place.load(std::memory_order_acquire);
     return number ? places[number - 1] : nullptr;
   }
+  /// For whom a waiter waits: as its place says, or, of one on another machine, as it said itself.
+  std::vector<int64_t> missingOf(int64_t waiter) const;
+  /// Writes that down for other machines, and gives the bytes that they should have.
+  std::span<const std::byte> report(int64_t waiter);
+  /// Whose places are those of another machine.
+  void setElsewhere(int64_t waiter) { elsewhere[waiter] = true; }
   SchedulePlace &placeOf(int64_t waiter) { return states[waiter].at; }
   const SchedulePlace &placeOf(int64_t waiter) const { return states[waiter].at; }
   /// A waiter has failed; and the signal that ended its thread or process, 0: none. Both are async-signal-safe.
@@ -140,6 +146,7 @@ private:
     std::atomic<uint32_t> busy;
     std::atomic<uint32_t> failed;
     std::atomic<int32_t> signal;
+    int32_t missingCount, missing[12]; // for other machines
   };
   static void pause();
 
@@ -148,6 +155,7 @@ private:
   std::span<State> states;
   std::atomic<uint32_t> &abortFlag;
   std::atomic<int64_t> &crash;
+  std::vector<bool> elsewhere; // by waiter
   std::vector<EventWord *> events;
   std::vector<const WaitPlace *> places;
   int spins = 0;

@@ -48,7 +48,16 @@ std::string FailureRecord::message() const {
 void FailureRecord::add(int64_t waiter, const std::string &what) {
   world.setFailed(waiter);
   bool isRank = waiter < grid.ranks();
-  claim((isRank ? "" : "the communication of ") + grid.describe(waiter % grid.ranks()) + ", " + what, false);
+  std::string text = (isRank ? "" : "the communication of ") + grid.describe(waiter % grid.ranks()) + ", " + what;
+  bool isFirst = claim(text, false);
+  world.abort();
+  if (isFirst && announce)
+    announce(text);
+}
+
+void FailureRecord::addTold(int64_t rank, const std::string &message) {
+  world.setFailed(rank);
+  claim(message, false);
   world.abort();
 }
 
@@ -59,6 +68,8 @@ void FailureRecord::addStuck(double seconds) {
     isStuckHere = claim(stuckText(seconds), true); // not where a rank has failed meanwhile
   }
   world.abort();
+  if (isStuckHere && announce)
+    announce(note.message);
 }
 
 static std::string crashText(int signal) {
@@ -130,7 +141,7 @@ void FailureRecord::describeState(RankPosition &position, int64_t waiter) const 
     return;
   }
   const WaitPlace *place = world.waitsAt(waiter);
-  std::vector<int64_t> missing = place ? place->missing() : std::vector<int64_t>();
+  std::vector<int64_t> missing = place ? world.missingOf(waiter) : std::vector<int64_t>();
   if (world.hasFailed(waiter)) {
     position.state = State::Failed;
   } else if (!missing.empty()) {

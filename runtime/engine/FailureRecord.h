@@ -18,6 +18,7 @@
 #include "runtime/engine/JobFailure.h"
 #include "runtime/plan/RankGrid.h"
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -32,6 +33,10 @@ public:
 
   /// A waiter of the world has failed. From any thread; keeps the first message and ends the job.
   void add(int64_t waiter, const std::string &what);
+  /// What another machine said of a rank: a whole message.
+  void addTold(int64_t rank, const std::string &message);
+  /// Called with the message of a failure that this record was the first to have.
+  std::function<void(const std::string &)> announce;
   /// No rank has advanced for `seconds`: ends the job.
   void addStuck(double seconds);
   /// A rank's process is gone: ends the job. `why` is used where no signal was noted.

@@ -29,6 +29,7 @@
 #include <numeric>
 #include <set>
 #include <thread>
+#include <type_traits>
 #include <unistd.h>
 
 using namespace tgpt;
@@ -65,17 +66,17 @@ static plan::Plan checked(plan::Plan plan, const KernelSet &kernels) {
 }
 
 /// Refuses a plan that cannot fit before the first page of it is touched.
-static void checkFits(const plan::Plan &plan, const RankGrid &grid) {
+static void checkFits(const plan::Plan &plan, const RankGrid &grid, const std::vector<int64_t> &ranksHere) {
   if (grid.ranks() > mostRanks)
     throw Error("the plan has " + std::to_string(grid.ranks()) + " ranks, one process runs at most " +
                 std::to_string(mostRanks));
   double needed = 0;
-  for (const plan::StageProgram &stage : plan.stages())
-    needed += static_cast<double>(stage.arena_bytes()) * static_cast<double>(grid.ranks() / grid.stages());
+  for (int64_t rank : ranksHere)
+    needed += static_cast<double>(plan.stages(static_cast<int>(grid.stageOf(rank))).arena_bytes());
   double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (needed > present)
     throw Error("the plan needs " + std::to_string(static_cast<int64_t>(needed / 1048576)) + " MiB for its " +
-                std::to_string(grid.ranks()) + " ranks, but this machine has " +
+                std::to_string(ranksHere.size()) + " ranks, but this machine has " +
                 std::to_string(static_cast<int64_t>(present / 1048576)) + " MiB");
 }
 
@@ -173,6 +174,11 @@ public:
   std::span<std::byte> shared; // empty: ranks are threads
   InProcessWorld world;
   FailureRecord failures{world, plan, grid, hasCommunicationThreads};
+  /// Where there are ranks on other machines: ways to them, of each thread that needs some.
+  struct Links {
+    RemoteLinks ranks, started, reading, reporting;
+  };
+  std::unique_ptr<Links> links; // null: all ranks are here
   std::vector<std::unique_ptr<Arena>> arenas;
   std::unique_ptr<Transport> transport;
   std::vector<std::unique_ptr<RankProgram>> programs;              // by rank; null: of another process
@@ -191,6 +197,8 @@ private:
   WorldOptions worldOptions() const;
   std::span<std::byte> sharedMemory() const;
   void mapArenas();
+  void linkMachines();
+  void reportPlaces();
   void traceOwn();
   void startCommunication();
   double mostKernelSeconds() const;
@@ -206,7 +214,9 @@ private:
   std::function<void()> onCrash = [this] { failures.addCrash(); };
   std::function<void()> onStuck = [this] { failures.addStuck(options.watchdogSeconds); };
   std::unique_ptr<StepTask> step;
-  std::unique_ptr<RankTeam> team; // last: its threads end before what they use
+  std::unique_ptr<RankTeam> team; // its threads end before what they use
+  std::atomic<bool> isReporting{false};
+  std::thread reporter; // tells other machines where the rank is
 };
 
 /// Rank 0 watches; others come in where it does not.
@@ -219,8 +229,10 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
       metricNames(metricNamesOf(plan)), shared(sharedMemory()),
       world(worldOptions(), shared.empty() ? shared : shared.first(worldBytes(plan, grid))) {
   mapArenas();
+  linkMachines();
   transport = std::make_unique<Transport>(plan, grid, world, arenas, hasCommunicationThreads ? grid.ranks() : 0,
-                                          options.processes != nullptr);
+                                          options.processes != nullptr, links ? &links->ranks : nullptr,
+                                          links ? &links->started : nullptr);
   BindingContext context{plan, grid, options.kernels, metricNames};
   programs.resize(grid.ranks());
   for (int64_t rank : own)
@@ -233,6 +245,11 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
   for (int64_t waiter = 0; waiter < world.waiters(); ++waiter)
     crashSites.push_back({&world, waiter, options.processes != nullptr});
   variables = std::make_unique<VariableTable>(plan, grid, arenas, own);
+  if (links)
+    variables->refresh = [this](int64_t rank, void *at, size_t bytes) {
+      if (RemoteMemory *machine = links->reading.to(rank))
+        machine->fetch(at, bytes);
+    };
   touchedBytes.resize(grid.ranks());
   elsewhere.resize(grid.ranks());
   eventsElsewhere.resize(grid.ranks());
@@ -247,31 +264,35 @@ Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
     options.processes->onEnd([this](const TeamEnd &end) { noteEnd(end); });
     try {
       gather(""); // nobody begins before all are there
+      if (links) {
+        isReporting.store(true);
+        reporter = std::thread([this] { reportPlaces(); });
+      }
     } catch (...) {
       options.processes->onEnd(nullptr);
+      communication.clear();
+      forgetCrashSites(world);
       throw;
     }
   }
 }
 
 Job::Impl::~Impl() {
+  isReporting.store(false);
+  if (reporter.joinable())
+    reporter.join();
   if (options.processes)
     options.processes->onEnd(nullptr);
   forgetCrashSites(world);
 }
 
 std::span<std::byte> Job::Impl::sharedMemory() const {
-  checkFits(plan, grid);
+  checkFits(plan, grid, options.processes ? options.processes->neighbours() : own);
   if (!options.processes)
     return {};
   if (options.processes->ranks() != grid.ranks())
     throw Error("there are " + std::to_string(options.processes->ranks()) + " processes, but the plan has " +
                 std::to_string(grid.ranks()) + " ranks");
-  const ProcessTeam &team = *options.processes;
-  for (const Member &member : team.members())
-    if (member.machine != team.members().front().machine)
-      throw Error("rank " + std::to_string(member.rank) + " is on " + member.host + ", rank 0 on " +
-                  team.members().front().host + ": processes must be on one machine, where they can share memory");
   size_t bytes = worldBytes(plan, grid);
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     bytes += static_cast<size_t>(Arena::mappedBytes(plan.stages(static_cast<int>(grid.stageOf(rank))).arena_bytes()));
@@ -303,6 +324,44 @@ void Job::Impl::startCommunication() {
         CommunicationThread::Options{rank, grid.ranks() + rank, options.profile, options.processes != nullptr,
                                      [this, rank](const std::string &what) { failures.add(grid.ranks() + rank, what); },
                                      options.tracedSteps});
+}
+
+void Job::Impl::linkMachines() {
+  if (!options.processes || options.processes->isOnOneMachine())
+    return;
+  ProcessTeam &processes = *options.processes;
+  processes.serveMemory(shared);
+  gather(""); // all have it
+  links = std::make_unique<Links>();
+  auto isAborted = [this] { return world.aborted(); };
+  links->ranks = processes.linkMachines(shared, isAborted);
+  if (hasCommunicationThreads)
+    links->started = processes.linkMachines(shared, isAborted);
+  links->reading = processes.linkMachines(shared, isAborted);
+  links->reporting = processes.linkMachines(shared, [this] { return !isReporting.load(); });
+  for (int64_t waiter = 0; waiter < world.waiters(); ++waiter)
+    if (links->ranks.to(waiter % grid.ranks()))
+      world.setElsewhere(waiter);
+  failures.announce = [&processes](const std::string &text) { processes.fail(text, TeamEnd::Kind::Told); };
+}
+
+/// How often other machines learn of it.
+static constexpr auto reportPause = std::chrono::milliseconds(100);
+
+void Job::Impl::reportPlaces() {
+  try {
+    while (isReporting.load()) {
+      for (int64_t waiter = own.front(); waiter < world.waiters(); waiter += grid.ranks()) {
+        std::span<const std::byte> bytes = world.report(waiter);
+        for (const std::unique_ptr<RemoteMemory> &machine : links->reporting.machines)
+          machine->store(bytes.data(), bytes.size());
+      }
+      std::this_thread::sleep_for(reportPause);
+    }
+  } catch (const JobAborted &) {
+  } catch (const Error &) {
+    // Whether a machine is gone, the team finds out.
+  }
 }
 
 void Job::Impl::traceOwn() {
@@ -337,7 +396,9 @@ void Job::Impl::noteEnd(const TeamEnd &end) {
     return failures.addDied(end.rank, "its process has ended without a word (killed, or out of memory)");
   case TeamEnd::Kind::Silent:
     return failures.addDied(end.rank, "its process does not answer (suspended, or its machine is gone)");
-  case TeamEnd::Kind::Failed: return failures.add(end.rank, "in its process: " + end.text);
+  case TeamEnd::Kind::Failed:
+    return failures.addTold(end.rank, grid.describe(end.rank) + ", in its process: " + end.text);
+  case TeamEnd::Kind::Told: return failures.addTold(end.rank, end.text);
   }
 }
 
@@ -565,8 +626,14 @@ void Job::resetProfile() {
 }
 
 void Job::onFirstProcess(const std::function<void()> &body) {
-  if (isFirstProcess())
-    body();
+  if (isFirstProcess()) {
+    try {
+      body();
+    } catch (const JobAborted &) { // out of reading from another machine
+      impl->failures.awaitRest();
+      impl->failures.throwIfAny();
+    }
+  }
   if (impl->options.processes)
     impl->gather("");
 }

@@ -17,7 +17,8 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 
 Transport::Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-                     const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters, bool areProcesses)
+                     const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters, bool areProcesses,
+                     const RemoteLinks *links, const RemoteLinks *startedLinks)
     : endpoints(grid.ranks()) {
   if (areProcesses)
     for (const std::unique_ptr<Arena> &arena : arenas)
@@ -28,13 +29,13 @@ Transport::Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorl
     ends.senders.resize(plan.channels_size());
     ends.receivers.resize(plan.channels_size());
   }
-  addGroups(plan, grid, world, &RankEndpoints::groups, 0);
+  addGroups(plan, grid, world, &RankEndpoints::groups, 0, links);
   if (startedWaiters > 0)
-    addGroups(plan, grid, world, &RankEndpoints::startedGroups, startedWaiters);
+    addGroups(plan, grid, world, &RankEndpoints::startedGroups, startedWaiters, startedLinks);
   else
     for (RankEndpoints &ends : endpoints)
       ends.startedGroups = ends.groups;
-  addChannels(plan, grid, world, arenas);
+  addChannels(plan, grid, world, arenas, links);
 }
 
 /// Two cache lines a member and two a group; a few a channel.
@@ -53,7 +54,7 @@ std::vector<std::byte *> Transport::basesOf(const std::vector<int64_t> &ranks) c
 }
 
 void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends,
-                          int64_t waiters) {
+                          int64_t waiters, const RemoteLinks *links) {
   for (int g = 0; g < plan.groups_size(); ++g) {
     const plan::Group &group = plan.groups(g);
     std::string name = "group " + std::to_string(g) + " (";
@@ -66,15 +67,22 @@ void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProces
       if (!takesPart || (endpoints[rank].*ends)[g])
         continue;
       std::vector<int64_t> members = grid.groupMembers(group, rank);
-      groups.push_back(std::make_unique<InProcessGroup>(world, name, members, waiters, basesOf(members)));
+      groups.push_back(std::make_unique<InProcessGroup>(world, name, members, waiters, basesOf(members), links));
       for (size_t i = 0; i < members.size(); ++i)
         (endpoints[members[i]].*ends)[g] = &groups.back()->member(static_cast<int64_t>(i));
     }
   }
 }
 
+/// The one of the two that is on another machine: the process uses the other end, if any.
+static RemoteMemory *farEnd(const RemoteLinks *links, int64_t from, int64_t to) {
+  if (!links)
+    return nullptr;
+  return links->to(from) ? links->to(from) : links->to(to);
+}
+
 void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-                            const std::vector<std::unique_ptr<Arena>> &arenas) {
+                            const std::vector<std::unique_ptr<Arena>> &arenas, const RemoteLinks *links) {
   for (int c = 0; c < plan.channels_size(); ++c) {
     const plan::Channel &channel = plan.channels(c);
     const plan::StageProgram &receiver = plan.stages(static_cast<int>(channel.to_stage()));
@@ -86,8 +94,8 @@ void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, InProc
       for (uint32_t buffer : channel.receive_buffers())
         messages.push_back(addressOf(receiver, buffer, 0, arenas[rank]->base()));
       channels.push_back(std::make_unique<InProcessChannel>(world, "channel " + std::to_string(c), from, rank,
-                                                            std::move(messages),
-                                                            bases.empty() ? nullptr : bases[from]));
+                                                            std::move(messages), bases.empty() ? nullptr : bases[from],
+                                                            farEnd(links, from, rank)));
       endpoints[from].senders[c] = channels.back().get();
       endpoints[rank].receivers[c] = channels.back().get();
     }

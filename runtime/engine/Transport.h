@@ -28,11 +28,13 @@ struct RankEndpoints {
 
 /// All communicators of a job whose ranks reach each other's arenas, as threads or, with `areProcesses`, in shared
 /// memory. Message buffers are the plan's receive buffers in the receivers' arenas. `startedWaiters` is the number of
-/// the world's waiters before the communication threads; 0: there are none.
+/// the world's waiters before the communication threads; 0: there are none. The links are of the rank of this process
+/// and its communication thread, where there are ranks on other machines.
 class Transport {
 public:
   Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-            const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters = 0, bool areProcesses = false);
+            const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters = 0, bool areProcesses = false,
+            const RemoteLinks *links = nullptr, const RemoteLinks *startedLinks = nullptr);
 
   /// What the state of all of them takes of a world's memory, at most.
   static size_t stateBytes(const plan::Plan &plan, const RankGrid &grid);
@@ -41,10 +43,11 @@ public:
 
 private:
   using GroupEnds = std::vector<Communicator *> RankEndpoints::*;
-  void addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends, int64_t waiters);
+  void addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends, int64_t waiters,
+                 const RemoteLinks *links);
   std::vector<std::byte *> basesOf(const std::vector<int64_t> &ranks) const;
   void addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
-                   const std::vector<std::unique_ptr<Arena>> &arenas);
+                   const std::vector<std::unique_ptr<Arena>> &arenas, const RemoteLinks *links);
 
   std::vector<std::byte *> bases; // of the ranks' arenas, where ranks are processes
   std::vector<std::unique_ptr<InProcessGroup>> groups;

@@ -67,7 +67,11 @@ const plan::Buffer &VariableTable::bufferOf(const Copy &copy) const {
 }
 
 ShardRun VariableTable::runOf(const Copy &copy, int64_t rank) const {
-  return runtime::runOf(*copy.variable, plan.stages(static_cast<int>(copy.stage)), grid, rank, arenas[rank]->base());
+  ShardRun run =
+      runtime::runOf(*copy.variable, plan.stages(static_cast<int>(copy.stage)), grid, rank, arenas[rank]->base());
+  if (refresh)
+    refresh(rank, run.elements.data, run.elements.bytes());
+  return run;
 }
 
 std::vector<int64_t> VariableTable::holders(const Copy &copy) const {

@@ -18,6 +18,7 @@
 #include "runtime/plan/RankGrid.h"
 #include "runtime/plan/plan.pb.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,6 +32,9 @@ public:
   /// Writes go to the ranks `own`.
   VariableTable(const plan::Plan &plan, const RankGrid &grid, const std::vector<std::unique_ptr<Arena>> &arenas,
                 const std::vector<int64_t> &own);
+
+  /// Brings what a rank of another machine holds here, before it is read. Empty: all ranks are here.
+  std::function<void(int64_t rank, void *at, size_t bytes)> refresh;
 
   std::vector<std::string> names() const;
   const plan::Variable &entry(std::string_view name) const;

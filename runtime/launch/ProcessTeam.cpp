@@ -32,6 +32,7 @@ static std::string endText(const TeamEnd &end) {
   case TeamEnd::Kind::Lost: return who + "its process has ended without a word (killed, or out of memory)";
   case TeamEnd::Kind::Silent: return who + "its process does not answer (suspended, or its machine is gone)";
   case TeamEnd::Kind::Failed: return who + end.text;
+  case TeamEnd::Kind::Told: return end.text;
   }
   return who;
 }
@@ -71,6 +72,9 @@ ProcessTeam::ProcessTeam(const RankIdentity &given, Member own, const MeetingOpt
   if (own.machine.empty())
     own.machine = machineName();
   door = listenOnName(own.door);
+  window = listenOnPort(0);
+  own.port = portOf(window);
+  own.key = doorName();
   meeting = meet(identity, own, options);
   findNeighbours();
   wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -84,6 +88,7 @@ ProcessTeam::~ProcessTeam() {
   ssize_t ignored = ::write(wake, &one, sizeof(one));
   static_cast<void>(ignored);
   thread.join();
+  server.reset();
   for (std::unique_ptr<FrameStream> &stream : meeting.streams)
     if (stream && stream->isOpen())
       stream->send(FrameKind::Leave, "");
@@ -97,6 +102,8 @@ void ProcessTeam::findNeighbours() {
   for (const Member &member : meeting.members)
     if (member.machine == machine)
       localRanks.push_back(member.rank);
+  if (isOnOneMachine())
+    window.close();
 }
 
 /// The first rank of the machine makes a file without a name, and hands it to the others.
@@ -134,6 +141,30 @@ std::span<std::byte> ProcessTeam::shareMemory(size_t bytes) {
     throw Error("cannot map " + std::to_string(bytes) + " bytes of shared memory: " + std::strerror(errno));
   mappings.push_back({static_cast<std::byte *>(memory), bytes});
   return mappings.back();
+}
+
+void ProcessTeam::serveMemory(std::span<std::byte> memory) {
+  server = std::make_unique<MemoryServer>(memory, std::move(window), meeting.members[identity.rank].key);
+}
+
+/// The processes of a machine spread over those of another.
+RemoteLinks ProcessTeam::linkMachines(std::span<std::byte> memory, const std::function<bool()> &isOver) const {
+  std::map<std::string, std::vector<const Member *>> machines;
+  for (const Member &member : meeting.members)
+    machines[member.machine].push_back(&member);
+  size_t place = std::find(localRanks.begin(), localRanks.end(), identity.rank) - localRanks.begin();
+  RemoteLinks links;
+  links.byRank.resize(identity.ranks);
+  for (const auto &[machine, members] : machines) {
+    if (machine == meeting.members[identity.rank].machine)
+      continue;
+    const Member &host = *members[place % members.size()];
+    links.machines.push_back(
+        std::make_unique<RemoteMemory>(memory, host.address, static_cast<uint16_t>(host.port), host.key, isOver));
+    for (const Member *member : members)
+      links.byRank[member->rank] = links.machines.back().get();
+  }
+  return links;
 }
 
 std::vector<std::string> ProcessTeam::gather(const std::string &own, double pollSeconds,
@@ -226,8 +257,8 @@ void ProcessTeam::end(const TeamEnd &end) {
     std::exchange(callback, nullptr)(end);
 }
 
-void ProcessTeam::fail(const std::string &text) {
-  TeamEnd own{TeamEnd::Kind::Failed, identity.rank, text};
+void ProcessTeam::fail(const std::string &text, TeamEnd::Kind kind) {
+  TeamEnd own{kind, identity.rank, text};
   {
     std::lock_guard lock(mutex);
     if (theEnd)

@@ -13,6 +13,7 @@
 #ifndef TGPT_RUNTIME_LAUNCH_PROCESSTEAM_H
 #define TGPT_RUNTIME_LAUNCH_PROCESSTEAM_H
 
+#include "runtime/comm/RemoteMemory.h"
 #include "runtime/launch/Rendezvous.h"
 #include "runtime/plan/Error.h"
 
@@ -24,9 +25,10 @@
 
 namespace tgpt::runtime {
 
-/// Why the others cannot go on. Lost: a process is gone. Failed: it says why. Silent: it does not answer.
+/// Why the others cannot go on. Lost: a process is gone. Failed: it says why. Silent: it does not answer. Told: what a
+/// job on another machine says of any of its ranks.
 struct TeamEnd {
-  enum class Kind { Lost, Failed, Silent };
+  enum class Kind { Lost, Failed, Silent, Told };
   Kind kind = Kind::Lost;
   int64_t rank = 0;
   std::string text;
@@ -58,13 +60,18 @@ public:
 
   /// Memory of zeros that the processes of this machine share; each machine has its own. It goes when they go.
   std::span<std::byte> shareMemory(size_t bytes);
+  /// Serves the shared memory to processes of other machines. Not collective, but before any of them asks.
+  void serveMemory(std::span<std::byte> memory);
+  bool isOnOneMachine() const { return neighbours().size() == members().size(); }
+  /// Connects to a process of every other machine. `isOver`: see RemoteMemory.
+  RemoteLinks linkMachines(std::span<std::byte> memory, const std::function<bool()> &isOver) const;
   /// What every rank gave, by rank, when all have. Throws TeamEnded, or returns nothing when `goOn` says false, which
   /// is asked every `pollSeconds`.
   std::vector<std::string> gather(const std::string &own, double pollSeconds = 1,
                                   const std::function<bool()> &goOn = {});
 
-  /// Ends the job for all others: this process has failed.
-  void fail(const std::string &text);
+  /// Ends the job for all others: this process has failed, or a rank has as `kind` says.
+  void fail(const std::string &text, TeamEnd::Kind kind = TeamEnd::Kind::Failed);
   /// Called once, on another thread, when another process ends the job; at once where one has. Null: no more.
   void onEnd(std::function<void(const TeamEnd &)> callback);
   std::optional<TeamEnd> ended() const;
@@ -72,7 +79,8 @@ public:
   /// Of the processes of a machine one reports a failure. Those that are not preferred give the others a moment.
   bool mayReport(bool preferred);
   void reported();
-  /// Before that: makes the processes of a machine know who reports. Collective. Until then those that are preferred do.
+  /// Before that: makes the processes of a machine know who reports. Collective. Until then those that are preferred
+  /// do.
   void shareReports();
   /// For those that do not: returns when the report is out. A launcher that sees one process end may kill the rest.
   void awaitReport();
@@ -93,7 +101,9 @@ private:
 
   RankIdentity identity;
   double silenceSeconds;
-  Socket door; // where neighbours fetch shared memory
+  Socket door;   // where neighbours fetch shared memory
+  Socket window; // where other machines reach it
+  std::unique_ptr<MemoryServer> server;
   Meeting meeting;
   std::vector<int64_t> localRanks;
   std::vector<std::span<std::byte>> mappings;

@@ -17,7 +17,7 @@
 using namespace tgpt::runtime;
 
 /// Changes with the messages: processes of different versions do not understand each other.
-static constexpr int64_t protocolVersion = 1;
+static constexpr int64_t protocolVersion = 2;
 static constexpr size_t mostHelloBytes = 1 << 16;
 static constexpr double pollSeconds = 0.2;
 /// Ranks give rank 0 the time to say what is wrong.
@@ -26,7 +26,7 @@ static constexpr double refusalSeconds = 10;
 static std::string encode(const Member &member) {
   FieldWriter fields;
   fields.add(protocolVersion).add(member.rank).add(member.ranks).add(member.plan).add(member.options);
-  fields.add(member.host).add(member.machine).add(member.door).add(member.address).add(member.port);
+  fields.add(member.host).add(member.machine).add(member.door).add(member.address).add(member.port).add(member.key);
   return fields.bytes();
 }
 
@@ -41,6 +41,7 @@ static Member decode(const std::string &bytes) {
   member.host = fields.text(), member.machine = fields.text();
   member.door = fields.text(), member.address = fields.text();
   member.port = fields.number();
+  member.key = fields.text();
   return fields.isGood() ? member : Member();
 }
 
@@ -81,13 +82,26 @@ static std::string listText(const std::vector<int64_t> &ranks) {
   return text;
 }
 
+static Socket listenAt(const RankIdentity &identity) try {
+  return identity.listener >= 0 ? Socket(identity.listener) : listenOnPort(identity.port);
+} catch (const Error &error) {
+  throw Error(std::string(error.what()) + "; set MASTER_PORT to a free port");
+}
+
+static Socket connectToFirst(const RankIdentity &identity, double seconds, Deadline deadline) try {
+  return connectTo(identity.address, identity.port, deadline);
+} catch (const Error &error) {
+  throw Refused("rank " + std::to_string(identity.rank) + " did not reach rank 0 within " + secondsText(seconds) +
+                    ": " + error.what(),
+                !identity.isSpawned);
+}
+
 namespace {
 /// Rank 0 while the others come.
 class Reception {
 public:
   Reception(const RankIdentity &identity, const Member &own, const MeetingOptions &options)
-      : identity(identity), options(options), deadline(inSeconds(options.seconds)),
-        listener(identity.listener >= 0 ? Socket(identity.listener) : listenOnPort(identity.port)) {
+      : identity(identity), options(options), deadline(inSeconds(options.seconds)), listener(listenAt(identity)) {
     meeting.members.resize(identity.ranks);
     meeting.streams.resize(identity.ranks);
     meeting.members[0] = own;
@@ -136,18 +150,16 @@ void Reception::look() {
 
   while (Socket connection = acceptOne(listener, Deadline()))
     unknown.push_back(std::make_unique<FrameStream>(std::move(connection), mostHelloBytes));
-  std::vector<std::unique_ptr<FrameStream>> waiting;
-  waiting.swap(unknown);
-  for (std::unique_ptr<FrameStream> &stream : waiting) {
+  for (std::unique_ptr<FrameStream> &stream : unknown) {
     bool isOpen = stream->receive();
     std::optional<Frame> frame = stream->next();
     Member member = frame && frame->kind == FrameKind::Hello ? decode(frame->body) : Member();
     if (member.ranks > 0)
       take(std::move(stream), member);
-    else if (!frame && isOpen)
-      unknown.push_back(std::move(stream));
-    // Else a stranger: its connection closes here.
+    else if (frame || !isOpen)
+      stream.reset(); // a stranger
   }
+  std::erase(unknown, nullptr);
   for (int64_t rank = 1; rank < identity.ranks; ++rank)
     if (meeting.streams[rank] && !meeting.streams[rank]->receive())
       refuse(rankText(meeting.members[rank]) + " has ended before all ranks had come");
@@ -202,6 +214,10 @@ void Reception::tellAll(const std::string &text, FrameStream *toBlame) {
   for (const std::unique_ptr<FrameStream> &stream : meeting.streams)
     if (stream)
       stream->send(FrameKind::Refusal, FieldWriter().add(text).add(0).bytes());
+  // Perhaps ranks as well, that were about to say so.
+  for (const std::unique_ptr<FrameStream> &stream : unknown)
+    if (stream)
+      stream->send(FrameKind::Refusal, FieldWriter().add(text).add(0).bytes());
 }
 
 void Reception::refuse(const std::string &text, FrameStream *toBlame) {
@@ -222,7 +238,7 @@ static Meeting come(const RankIdentity &identity, Member own, const MeetingOptio
   Deadline deadline = inSeconds(options.seconds);
   std::string where = "rank 0 at " + identity.address + ":" + std::to_string(identity.port);
   Meeting meeting;
-  meeting.streams.push_back(std::make_unique<FrameStream>(connectTo(identity.address, identity.port, deadline)));
+  meeting.streams.push_back(std::make_unique<FrameStream>(connectToFirst(identity, options.seconds, deadline)));
   FrameStream &stream = *meeting.streams[0];
   own.address = ownAddress(stream);
   bool sent = stream.send(FrameKind::Hello, encode(own));
@@ -242,10 +258,12 @@ static Meeting come(const RankIdentity &identity, Member own, const MeetingOptio
     std::string text = fields.text();
     throw Refused(text, fields.number() != 0);
   }
+  // Of ranks that were spawned whoever spawned them knows more.
   if (!frame || frame->kind != FrameKind::Welcome)
-    throw Error(where + (std::chrono::steady_clock::now() < last
-                             ? " has ended before all ranks had come, or is no tgpt-run of this version"
-                             : " does not answer"));
+    throw Refused(where + (std::chrono::steady_clock::now() < last
+                               ? " has ended before all ranks had come, or is no tgpt-run of this version"
+                               : " does not answer"),
+                  !identity.isSpawned);
   FieldReader all(frame->body);
   for (int64_t rank = 0; rank < identity.ranks; ++rank)
     meeting.members.push_back(decode(all.text()));

@@ -35,6 +35,7 @@ struct Member {
   std::string door;    // a name to connect to, within the machine
   std::string address; // and from other machines
   int64_t port = 0;
+  std::string key; // for that port
 };
 
 struct Meeting {

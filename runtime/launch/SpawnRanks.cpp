@@ -166,6 +166,8 @@ void Ranks::noteEnd(int64_t rank, int status) {
                  ::strsignal(WTERMSIG(status)) + ")";
   if (ended == 0)
     return;
+  if (firstDeath.empty() && !killAt)
+    firstDeath = "rank " + std::to_string(rank) + " ended with exit code " + std::to_string(ended);
   if (code == 0) // a rank that is killed is an error of the run, but for the signals that end one
     code = WIFSIGNALED(status) && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGTERM ? 1 : ended;
   if (!killAt) {

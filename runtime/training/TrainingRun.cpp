@@ -348,7 +348,8 @@ void Run::reportFrom(const Error &error) {
   bool isFirstGone = end && end->kind != TeamEnd::Kind::Failed && end->rank == 0;
   // A process that alone knows where ranks were, or that nobody else speaks for, does not wait for rank 0.
   bool isPreferred = isFirst() || isFirstGone || (failure && job && job->foundStuck());
-  if (processes->mayReport(isPreferred)) {
+  bool isWithFirst = processes->neighbours().front() == 0; // else rank 0 prints, on its machine, what it was told
+  if ((isWithFirst || isFirstGone) && processes->mayReport(isPreferred)) {
     bool isOwn = !failure && !isFirst() && !dynamic_cast<const TeamEnded *>(&error);
     console.report(isOwn ? Error("rank " + std::to_string(identity->rank) + ": " + own, error.details()) : error);
     processes->reported();

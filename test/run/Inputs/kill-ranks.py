@@ -1,6 +1,6 @@
 """kill-ranks.py PLAN RANKS DIR KILLS: single rank processes are killed at drawn moments.
 
-Each run saves after every step until one rank is killed, crashes or is suspended. The run ends in time with exit code
+Some runs are on two machines (their processes think so, and share no memory). Each run saves after every step until one rank is killed, crashes or is suspended. The run ends in time with exit code
 1 and one error, which names that rank and has a table of all ranks; no process, shared memory or temporary file is
 left; and in the end a run of threads goes on from what is on disk, to the bits of an unbroken run.
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from launched import assert_nothing_left, marked_environment, processes_of
+from launched import assert_nothing_left, free_port, marked_environment, processes_of
 
 plan, ranks, folder, kills = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 saved = os.path.join(folder, "saved")
@@ -55,26 +55,61 @@ def check_directory(may_be_temporary):
             assert name == "latest" or may_be_temporary, f"{name} is left behind"
 
 
+class Spawned:
+    """A run whose ranks tgpt-run starts."""
+
+    def __init__(self, options, environment):
+        self.process = subprocess.Popen([*options, "--launch=spawn"], env=environment, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True)
+
+    def end(self, _):
+        _, errors = self.process.communicate(timeout=MOST_SECONDS + 10)
+        assert self.process.returncode == 1, f"exit code {self.process.returncode}: {errors}"
+        return errors
+
+
+class OnTwoMachines:
+    """A run whose ranks are started apart; one process on each machine may report."""
+
+    def __init__(self, options, environment):
+        port = str(free_port())
+        self.processes = [subprocess.Popen(options, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                           env=dict(environment, RANK=str(rank), LOCAL_RANK="0", MASTER_PORT=port,
+                                                    WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1",
+                                                    TGPT_MACHINE=f"machine {rank % 2}"))
+                          for rank in range(ranks)]
+
+    def end(self, killed):
+        errors = [process.communicate(timeout=MOST_SECONDS + 10)[1] for process in self.processes]
+        codes = [process.returncode for rank, process in enumerate(self.processes) if rank != killed]
+        assert codes == [1] * (ranks - 1), f"exit codes {codes}: {errors}"
+        reports = [error for error in errors if error]
+        assert len(reports) == (2 if killed == 0 and all(reports) and len(reports) == 2 else 1), errors
+        return reports[0]
+
+
 def kill_once(number):
     by = SIGNALS[number % 5]
     if number % 12 == 7:
         by = signal.SIGSTOP
     rank = random.randrange(ranks)
     environment = marked_environment()
-    run = subprocess.Popen(command(1000000, "--launch=spawn", f"--watchdog-seconds={WATCHDOG_SECONDS}"),
-                           env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    on_machines = number % 6 == 4
+    by = signal.SIGKILL if on_machines else by
+    options = command(1000000, f"--watchdog-seconds={WATCHDOG_SECONDS}")
+    run = (OnTwoMachines if on_machines else Spawned)(options, environment)
     start = time.monotonic()
     target = None
     while target is None:  # its process has to be there
         target = next((process for process, of in processes_of(environment) if of == rank), None)
         assert time.monotonic() - start < MOST_SECONDS
-    time.sleep(random.uniform(0, 0.6))
+    # Nobody but a launcher knows of one that never came.
+    time.sleep(random.uniform(0.5, 0.9) if on_machines else random.uniform(0, 0.6))
     os.kill(target, by)
     killed = time.monotonic()
-    _, errors = run.communicate(timeout=MOST_SECONDS + 10)
+    errors = run.end(rank)
     seconds = time.monotonic() - killed
     what = f"kill {number}: rank {rank}, {by.name}, after {seconds:.2f} s:\n{errors}"
-    assert run.returncode == 1, f"exit code {run.returncode}, {what}"
     assert errors.count("tgpt-run: error: ") == 1 and f"rank {rank}" in errors.splitlines()[0], what
     assert seconds < MOST_SECONDS + (WATCHDOG_SECONDS if by == signal.SIGSTOP else 0), what
     has_table = "micro-batch" in errors.splitlines()[1] if len(errors.splitlines()) > 1 else False

@@ -4,7 +4,6 @@ A mark in the environment tells the processes of a job from all others.
 """
 import glob
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -48,32 +47,38 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def run_as_torchrun_does(command, ranks, environment):
-    """A process for each rank, started here, as torchrun starts them."""
-    port = str(free_port())
+def run_each(command, ranks, environment, variables_of):
+    """A process for each rank with variables of its own; rank 0 talks."""
     running = []
     for rank in range(ranks):
-        own = dict(environment, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR="localhost",
-                   MASTER_PORT=port)
-        running.append(subprocess.Popen(command, env=own, stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, text=True))
+        running.append(subprocess.Popen(command, env=dict(environment, **variables_of(rank)), text=True,
+                                        stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE))
     results = [process.communicate(timeout=120) for process in running]
     codes = [process.returncode for process in running]
     return next((code for code in codes if code), 0), results[0][0], "".join(error for _, error in results)
+
+
+def run_as_torchrun_does(command, ranks, environment):
+    port = str(free_port())
+    return run_each(command, ranks, environment, lambda rank: {
+        "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "localhost",
+        "MASTER_PORT": port})
+
+
+def run_on_machines(command, ranks, environment):
+    """The same on three machines: processes that think so share no memory."""
+    port = str(free_port())
+    return run_each(command, ranks, environment, lambda rank: {
+        "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port, "TGPT_MACHINE": f"machine {rank * 5 % 8 % 3}"})
 
 
 def run_as_srun_does(command, ranks, environment):
-    """The same in Slurm's words; the port follows from the job's number."""
-    running = []
-    for rank in range(ranks):
-        own = dict(environment, SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank), SLURM_NTASKS=str(ranks),
-                   SLURM_STEP_ID="0", SLURM_JOB_ID=str(free_port()), SLURM_STEP_NODELIST="localhost")
-        own["SLURM_JOB_ID"] = environment["TGPT_TEST_MARK"]
-        running.append(subprocess.Popen(command, env=own, stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, text=True))
-    results = [process.communicate(timeout=120) for process in running]
-    codes = [process.returncode for process in running]
-    return next((code for code in codes if code), 0), results[0][0], "".join(error for _, error in results)
+    """In Slurm's words; the port follows from the job's number."""
+    return run_each(command, ranks, environment, lambda rank: {
+        "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), "SLURM_NTASKS": str(ranks), "SLURM_STEP_ID": "0",
+        "SLURM_JOB_ID": environment["TGPT_TEST_MARK"], "SLURM_STEP_NODELIST": "localhost"})
 
 
 def run_spawned(command, ranks, environment):
@@ -93,4 +98,4 @@ def run_as_threads(command, ranks, environment):
 
 
 WAYS = {"threads": run_as_threads, "spawn": run_spawned, "mpirun": run_under_mpirun,
-        "torchrun": run_as_torchrun_does, "srun": run_as_srun_does}
+        "torchrun": run_as_torchrun_does, "machines": run_on_machines, "srun": run_as_srun_does}

@@ -136,8 +136,9 @@ struct Case {
   int dim, dim2;
 };
 
-/// How ranks reach each other: as threads, or as processes that have the same memory at addresses of their own.
-enum class Way { Threads, Processes };
+/// How ranks reach each other: as threads, as processes that have the same memory at addresses of their own, or as such
+/// processes on two machines.
+enum class Way { Threads, Processes, Machines };
 
 std::vector<int64_t> firstRanks(int64_t count) {
   std::vector<int64_t> ranks(count);
@@ -157,18 +158,53 @@ std::vector<Tensor> runThreads(std::vector<Tensor> &inputs, const std::vector<in
   return outputs;
 }
 
+/// Machines that serve each other's memory; rank r is on machine r modulo their number.
+class Machines {
+public:
+  Machines(int64_t count, int64_t ranks, size_t arenaBytes) {
+    for (int64_t i = 0; i < count; ++i) {
+      memories.push_back(std::make_unique<test::MappedRanks>(ranks, arenaBytes));
+      Socket listener = listenOnPort(0);
+      ports.push_back(portOf(listener));
+      servers.push_back(std::make_unique<MemoryServer>(memories.back()->whole(0), std::move(listener), key));
+    }
+  }
+
+  const test::MappedRanks &of(int64_t rank) const { return *memories[rank % memories.size()]; }
+  RemoteLinks linksOf(int64_t rank, int64_t ranks, const InProcessWorld &world) const {
+    RemoteLinks links;
+    links.byRank.resize(ranks);
+    for (size_t i = 0; i < memories.size(); ++i)
+      if (i != rank % memories.size()) {
+        links.machines.push_back(std::make_unique<RemoteMemory>(of(rank).whole(rank), "127.0.0.1", ports[i], key,
+                                                                [&world] { return world.aborted(); }));
+        for (int64_t other = static_cast<int64_t>(i); other < ranks; other += static_cast<int64_t>(memories.size()))
+          links.byRank[other] = links.machines.back().get();
+      }
+    return links;
+  }
+
+private:
+  std::string key = "sesame";
+  std::vector<std::unique_ptr<test::MappedRanks>> memories;
+  std::vector<uint16_t> ports;
+  std::vector<std::unique_ptr<MemoryServer>> servers;
+};
+
 template <typename Call>
-std::vector<Tensor> runProcesses(std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape,
-                                 const Call &call) {
+std::vector<Tensor> runProcesses(int64_t machineCount, std::vector<Tensor> &inputs,
+                                 const std::vector<int64_t> &outputShape, const Call &call) {
   int64_t size = static_cast<int64_t>(inputs.size());
   std::vector<Tensor> outputs(inputs.size(), Tensor(inputs[0].view.dtype, outputShape));
   size_t outputAt = (inputs[0].bytes.size() + 63) / 64 * 64;
-  test::MappedRanks mapped(size, outputAt + outputs[0].bytes.size());
+  Machines machines(machineCount, size, outputAt + outputs[0].bytes.size());
   std::atomic<int64_t> present{0};
   test::onRanks(size, [&](int64_t m) {
+    const test::MappedRanks &mapped = machines.of(m);
     InProcessWorld world({size, size}, mapped.world(m));
+    RemoteLinks links = machines.linksOf(m, size, world);
     InProcessGroup before(world, "group 0", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)));
-    InProcessGroup group(world, "group 1", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)));
+    InProcessGroup group(world, "group 1", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)), &links);
     TensorView input = inputs[m].view, output = outputs[m].view;
     input.data = mapped.arena(m, m), output.data = mapped.arena(m, m) + outputAt;
     std::memcpy(input.data, inputs[m].bytes.data(), inputs[m].bytes.size());
@@ -186,7 +222,8 @@ std::vector<Tensor> runProcesses(std::vector<Tensor> &inputs, const std::vector<
 template <typename Call>
 std::vector<Tensor> run(Way way, std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape,
                         const Call &call) {
-  return way == Way::Threads ? runThreads(inputs, outputShape, call) : runProcesses(inputs, outputShape, call);
+  return way == Way::Threads ? runThreads(inputs, outputShape, call)
+                             : runProcesses(way == Way::Machines ? 2 : 1, inputs, outputShape, call);
 }
 
 using SeedAndWay = std::tuple<uint64_t, Way>;
@@ -285,7 +322,7 @@ TEST_P(RandomCollective, AllToAll) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomCollective,
                          testing::Combine(testing::Range<uint64_t>(0, 60),
-                                          testing::Values(Way::Threads, Way::Processes)));
+                                          testing::Values(Way::Threads, Way::Processes, Way::Machines)));
 
 TEST(Collectives, GatherAndScatterInPlaceAlongTheFirstDimension) {
   std::vector<Tensor> buffers(3, Tensor(DType::F64, {6, 2}));

@@ -39,6 +39,7 @@ public:
       ::munmap(view, bytes);
   }
 
+  std::span<std::byte> whole(int64_t viewer) const { return {views[viewer], bytes}; }
   /// The world's memory, and the arena of `rank`, as the process of `viewer` has them.
   std::span<std::byte> world(int64_t viewer) const { return {views[viewer], worldBytes}; }
   std::byte *arena(int64_t viewer, int64_t rank) const {

@@ -102,6 +102,62 @@ TEST(Channel, MessagesCrossProcesses) {
   }
 }
 
+TEST(Channel, MessagesCrossMachines) {
+  for (size_t depth : {0, 1, 3}) {
+    test::MappedRanks here(2, 4096), there(2, 4096);
+    const test::MappedRanks *machines[] = {&here, &there};
+    Socket listeners[] = {listenOnPort(0), listenOnPort(0)};
+    uint16_t ports[] = {portOf(listeners[0]), portOf(listeners[1])};
+    MemoryServer serverHere(here.whole(1), std::move(listeners[0]), "key");
+    MemoryServer serverThere(there.whole(0), std::move(listeners[1]), "key");
+    std::vector<double> got;
+    std::atomic<int> present{0};
+    test::onRanks(2, [&](int64_t rank) {
+      const test::MappedRanks &mapped = *machines[rank];
+      InProcessWorld world({2, 2}, mapped.world(rank));
+      RemoteMemory far(mapped.whole(rank), "127.0.0.1", ports[1 - rank], "key", [&] { return world.aborted(); });
+      double *receiving = reinterpret_cast<double *>(mapped.arena(rank, 1));
+      std::vector<void *> buffers;
+      for (size_t i = 0; i < depth; ++i)
+        buffers.push_back(receiving + i);
+      InProcessChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0), &far);
+      double &value = *(reinterpret_cast<double *>(mapped.arena(rank, rank)) + 100);
+      for (int i = 0; i < 300; ++i) {
+        value = rank == 0 ? i : -1;
+        rank == 0 ? channel.send(scalarView(value)) : channel.receive(scalarView(value));
+        if (rank == 1)
+          got.push_back(value);
+      }
+      for (++present; present.load() < 2;)
+        std::this_thread::yield();
+    });
+    ASSERT_EQ(got.size(), 300u);
+    for (int i = 0; i < 300; ++i)
+      EXPECT_EQ(got[i], i) << "depth " << depth;
+  }
+}
+
+TEST(RemoteMemory, StrangersAndWrongRequestsAreShownOut) {
+  std::vector<std::byte> memory(4096), mine(8192);
+  Socket listener = listenOnPort(0);
+  uint16_t port = portOf(listener);
+  MemoryServer server(memory, std::move(listener), "the right key");
+  auto errorOfFetch = [&](const std::string &key, size_t at) -> std::string {
+    try {
+      // When it is shown out it asks whether the job is over; not at once, but soon it is.
+      RemoteMemory remote(mine, "127.0.0.1", port, key, [asked = 0]() mutable { return ++asked > 20; });
+      remote.fetch(mine.data() + at, 64);
+    } catch (const JobAborted &) {
+      return "shown out";
+    }
+    return "fetched";
+  };
+  EXPECT_EQ(errorOfFetch("the right key", 0), "fetched");
+  EXPECT_EQ(errorOfFetch("the wrong key", 0), "shown out");
+  EXPECT_EQ(errorOfFetch("the right key", 4090), "shown out") << "beyond its end";
+  EXPECT_EQ(errorOfFetch("the right key", 4032), "fetched");
+}
+
 TEST(WaitPlace, IsSeenByOtherProcessesAndAbortReachesThem) {
   test::MappedRanks mapped(3, 4096);
   InProcessWorld watching({3, 3}, mapped.world(2));
