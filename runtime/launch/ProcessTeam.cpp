@@ -353,6 +353,7 @@ void ProcessTeam::reported() {
 
 void ProcessTeam::awaitReport() {
   Deadline deadline = inSeconds(2 * reportSeconds);
-  while (reports && !reports->done.load() && std::chrono::steady_clock::now() < deadline)
+  auto isFirstGone = [&] { return identity.rank != 0 && !streamTo(0).isOpen(); };
+  while (reports && !reports->done.load() && !isFirstGone() && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }

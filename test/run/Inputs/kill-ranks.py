@@ -2,7 +2,7 @@
 
 Some runs are on two machines (their processes think so, and share no memory). Each run saves after every step until one rank is killed, crashes or is suspended. The run ends in time with exit code
 1 and one error, which names that rank and has a table of all ranks; no process, shared memory or temporary file is
-left; and in the end a run of threads goes on from what is on disk, to the bits of an unbroken run.
+left; and in the end a run of threads goes on from what is on disk, to the bits of an unbroken run. Signals to tgpt-run itself reach all ranks.
 """
 import filecmp
 import os
@@ -120,10 +120,29 @@ def kill_once(number):
     return by, has_table, seconds
 
 
+def signal_the_launcher(by, code):
+    """It passes an interrupt on, and takes its ranks with it when it is killed itself."""
+    environment = marked_environment()
+    run = subprocess.Popen(command(1000000, "--launch=spawn"), env=environment, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)
+    while len(processes_of(environment)) < ranks + 1:
+        time.sleep(0.01)
+    time.sleep(0.5)
+    run.send_signal(by)
+    output, errors = run.communicate(timeout=MOST_SECONDS)
+    assert run.returncode == code and errors == "", f"exit code {run.returncode} after {by.name}: {errors}"
+    assert by == signal.SIGKILL or "interrupted after step" in output, output
+    assert_nothing_left(environment, shared_before)
+    check_directory(may_be_temporary=True)
+
+
 outcomes = [kill_once(number) for number in range(kills)]
 tables = sum(has_table for _, has_table, _ in outcomes)
 assert tables > kills // 3, f"only {tables} of {kills} runs had begun: the moments are drawn badly"
 
+signal_the_launcher(signal.SIGTERM, 143)
+signal_the_launcher(signal.SIGINT, 130)
+signal_the_launcher(signal.SIGKILL, -signal.SIGKILL)
 latest = open(os.path.join(saved, "latest"), encoding="utf-8").read().strip()
 steps = int(latest[5:]) + 2
 dumps = [os.path.join(folder, name) for name in ("killed.safetensors", "unbroken.safetensors")]
