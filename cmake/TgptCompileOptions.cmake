@@ -25,7 +25,10 @@ if(TGPT_LLD)
   add_link_options(-fuse-ld=lld -B/usr/lib/llvm-22/bin)
 endif()
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+# nvcc hands warnings on to the host's compiler.
+foreach(warning -Wall -Wextra -Wno-unused-parameter)
+  add_compile_options($<IF:$<COMPILE_LANGUAGE:CUDA>,-Xcompiler=${warning},${warning}>)
+endforeach()
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 
 if(TGPT_ASAN)

@@ -49,6 +49,13 @@ struct Case {
   bool accumulates(size_t output) const { return attributes.integer("accumulate") >> output & 1; }
 };
 
+/// What the test program judges, a definition each: the builds of the cpu kernels, or the
+/// device kernels in emulation.
+std::span<const runtime::CpuKernelBuild> judgedBuilds();
+
+/// Whether the program has time for this case.
+bool isJudged(const Case &kase);
+
 /// Every kernel over odd sizes, size 1, sizes beyond a block, both values of
 /// every flag, in f64, f32, bf16 and f16. Values depend on the case alone.
 const std::vector<Case> &allCases();

@@ -135,7 +135,7 @@ std::ostream &operator<<(std::ostream &stream, const CutCall &kase) {
 } // namespace
 
 TEST_P(CutTest, PartsHaveTheBitsOfTheWhole) {
-  for (const CpuKernelBuild &build : cpuKernelBuilds())
+  for (const CpuKernelBuild &build : judgedBuilds())
     for (DType dtype : {DType::F32, DType::F64})
       for (int64_t parts : {2, 4})
         EXPECT_EQ(countDifferent(*findKernel(build.table, GetParam().kernel), dtype, true, parts), 0)

@@ -1,0 +1,52 @@
+# The CUDA backend is optional: TGPT_CUDA=AUTO builds it where a toolkit is found, ON
+# insists, OFF leaves it out. Everything else builds and is tested without it.
+set(TGPT_CUDA AUTO CACHE STRING "Build the CUDA kernels: AUTO, ON or OFF")
+set_property(CACHE TGPT_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(TGPT_CUDA_ARCHITECTURES 90a CACHE STRING
+    "GPU architectures to build for: a list of 80, 90a and 100, or all (three times as long)")
+if(NOT TGPT_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "TGPT_CUDA is '${TGPT_CUDA}', expected AUTO, ON or OFF")
+endif()
+if(TGPT_CUDA_ARCHITECTURES STREQUAL all)
+  set(cudaArchitectures 80 90a 100)
+else()
+  set(cudaArchitectures ${TGPT_CUDA_ARCHITECTURES})
+endif()
+foreach(architecture IN LISTS cudaArchitectures)
+  if(NOT architecture MATCHES "^(80|90a|100)$")
+    message(FATAL_ERROR "TGPT_CUDA_ARCHITECTURES has '${architecture}', expected all, or some of 80, 90a and 100")
+  endif()
+endforeach()
+
+set(TGPT_CUDA_FOUND FALSE)
+if(TGPT_CUDA STREQUAL OFF)
+  message(STATUS "CUDA kernels: left out (TGPT_CUDA=OFF)")
+elseif(TGPT_ASAN AND TGPT_CUDA STREQUAL AUTO)
+  message(STATUS "CUDA kernels: left out, AddressSanitizer judges them in emulation")
+else()
+  find_program(TGPT_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin PATHS /usr/local/cuda/bin)
+  if(TGPT_NVCC)
+    set(CMAKE_CUDA_ARCHITECTURES ${cudaArchitectures})
+    set(CMAKE_CUDA_COMPILER ${TGPT_NVCC})
+    enable_language(CUDA)
+    # CMake 3.25 asks for C++20 only where it has seen the host's compiler; nvcc 12 and later know it.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O3")
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
+    find_package(CUDAToolkit 12.8 REQUIRED)
+    set(TGPT_CUDA_FOUND TRUE)
+    message(STATUS "CUDA kernels: toolkit ${CUDAToolkit_VERSION}, architectures ${cudaArchitectures}")
+  elseif(TGPT_CUDA STREQUAL ON)
+    message(FATAL_ERROR "TGPT_CUDA=ON, but there is no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda/bin")
+  else()
+    message(STATUS "CUDA kernels: left out, no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda/bin")
+  endif()
+endif()
+
+# tgpt_cuda_options(target): what every target with CUDA sources is built with. A warning is an error.
+# The standard is CMAKE_CXX_STANDARD.
+function(tgpt_cuda_options target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Werror=all-warnings -Xcompiler=-Werror>)
+endfunction()

@@ -1,0 +1,58 @@
+//===- HeadNorm.cu - root mean square norm of heads -------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For each head of c elements, with one weight for all: rstd = 1 / sqrt(mean(x^2) +
+// epsilon), y = x rstd w. With g = dy w: dx = rstd (g - x rstd^2 mean(g x)), dw = sum
+// over rows and heads of dy x rstd. x, y, dy, dx T[...,h*c], w T[c], dw A[c]; sums in A.
+// A warp has a head. rstd is computed anew in the gradient: a stored one would be h
+// numbers a row. 2 and 3 elements of memory traffic for each computed; 75% of the
+// memory's bandwidth expected for heads of 64 and 128. With attribute `chunks`, dw is
+// [samples,c]: of each sample the tree over so many chunks of heads, each summed over
+// the positions.//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cuda/RmsRow.h"
+
+namespace tgpt::runtime::cuda::TGPT_TARGET {
+
+KernelStatus headNorm(const KernelCall &call) {
+  const TensorView &x = call.inputs[0], &w = call.inputs[1];
+  return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    AccumulatorOf<T> *rstd = nullptr;
+    return launchRms(x.as<T>(), w.as<T>(), call.outputs[0].as<T>(), rstd, x.elements() / w.dim(0), w.dim(0),
+                     call.attributes->real("epsilon"));
+  });
+}
+
+static PartRows partRows(const KernelCall &call) {
+  const TensorView &x = call.inputs[1];
+  int64_t c = call.inputs[2].dim(0), rows = x.elements() / c, chunks = call.attributes->integer("chunks");
+  return chunks > 0 ? PartRows::ofChunks(rows, c, x.dim(0), chunks, x.dim(2) / c) : PartRows::ofAll(rows, c);
+}
+
+size_t headNormGradWorkspace(const KernelCall &call) {
+  PartRows rows = partRows(call);
+  return Scratch::roundUp(size_t(rows.count() * rows.width) * sizeInBytes(call.outputs[1].dtype));
+}
+
+KernelStatus headNormGrad(const KernelCall &call) {
+  PartRows rows = partRows(call);
+  return forRealType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    A *partial = Scratch().take<A>(rows.count() * rows.width);
+    if (!partial)
+      return {workspaceTooSmall};
+    RmsGradOperands<T> operands{call.inputs[0].as<T>(),          call.inputs[1].as<T>(),
+                                call.inputs[2].as<T>(),          nullptr,
+                                call.outputs[0].as<T>(),         partial,
+                                call.attributes->real("epsilon")};
+    return launchRmsGrad(operands, rows, call.outputs[1].as<A>(), call.accumulates(1));
+  });
+}
+
+} // namespace tgpt::runtime::cuda::TGPT_TARGET

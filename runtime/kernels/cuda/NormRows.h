@@ -1,0 +1,75 @@
+//===- NormRows.h - how blocks share the rows of a norm ---------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Forward, a block has a row. Backward, a block has the rows of a part and adds their
+// share of the weight's gradient to sums of its own, where a column belongs to one thread:
+// in shared memory, or in the workspace where the row is too wide for that. The parts
+// are then added in a tree.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CUDA_NORMROWS_H
+#define TGPT_RUNTIME_KERNELS_CUDA_NORMROWS_H
+
+#include "runtime/kernels/cuda/Kernels.h"
+#include "runtime/kernels/cuda/Reduce.h"
+#include "runtime/kernels/cuda/Tree.h"
+
+namespace tgpt::runtime::cuda::TGPT_TARGET {
+
+/// Threads of a block: a warp for heads and other short rows.
+inline constexpr int narrowThreads = 32, wideThreads = 256;
+inline constexpr int64_t mostNarrowWidth = 512;
+
+/// Which rows a part has. Of each sample, `parts` parts of rowsPerPart rows: runs of
+/// `run` rows, `stride` apart.
+struct PartRows {
+  int64_t rows, width, samples, parts, rowsPerPart, run, stride;
+
+  /// One sample of all rows, in parts chosen by the shape.
+  static PartRows ofAll(int64_t rows, int64_t width) {
+    int64_t mostParts = width <= mostNarrowWidth ? 1024 : 256, rowsPerPart = (rows + mostParts - 1) / mostParts;
+    return {rows, width, 1, (rows + rowsPerPart - 1) / rowsPerPart, rowsPerPart, rowsPerPart, rowsPerPart};
+  }
+  /// Of each sample `chunks` parts; a position has `stride` rows (heads), which the parts share.
+  static PartRows ofChunks(int64_t rows, int64_t width, int64_t samples, int64_t chunks, int64_t heads) {
+    int64_t rowsPerPart = rows / samples / chunks;
+    return heads == 1 ? PartRows{rows, width, samples, chunks, rowsPerPart, rowsPerPart, rowsPerPart}
+                      : PartRows{rows, width, samples, chunks, rowsPerPart, heads / chunks, heads};
+  }
+  int64_t count() const { return samples * parts; }
+  /// Row `i` of `part`; beyond `rows` where the last part is short.
+  __host__ __device__ int64_t row(int64_t part, int64_t i) const {
+    int64_t sample = part / parts, own = part % parts;
+    return sample * parts * rowsPerPart + i / run * stride + own * run + i % run;
+  }
+};
+
+/// body(j) for the columns of this thread, V at a time.
+template <int V, int Threads, typename Body> __device__ __forceinline__ void forColumns(int64_t width, Body body) {
+  for (int64_t j = int64_t(threadIdx.x) * V; j < width; j += Threads * V)
+    body(j);
+}
+
+/// Bytes of shared memory for `vectors` sums of a row; 0 where they lie in the workspace.
+template <typename A> size_t sharedSums(int64_t width, int64_t vectors) {
+  constexpr size_t most = 96 << 10;
+  size_t bytes = size_t((width + 3) / 4 * 4 * vectors) * sizeof(A);
+  return bytes <= most ? bytes : 0;
+}
+
+/// Adds `more` to the sums at `at`.
+template <int V, typename A> __device__ __forceinline__ void addTo(A *at, const Pack<A, V> &more) {
+  Pack<A, V> sums = loadPack<V>(at);
+  TGPT_UNROLL
+  for (int k = 0; k < V; ++k)
+    sums.at[k] += more.at[k];
+  storePack(at, sums);
+}
+
+} // namespace tgpt::runtime::cuda::TGPT_TARGET
+
+#endif // TGPT_RUNTIME_KERNELS_CUDA_NORMROWS_H

@@ -1,0 +1,139 @@
+//===- RmsRow.h - root mean square norms of rows and heads ------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernels that the norm of rows and that of heads share. A row is `width` elements.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CUDA_RMSROW_H
+#define TGPT_RUNTIME_KERNELS_CUDA_RMSROW_H
+
+#include "runtime/kernels/cuda/NormRows.h"
+
+namespace tgpt::runtime::cuda::TGPT_TARGET {
+
+template <int V, int Threads, typename T>
+__device__ AccumulatorOf<T> rstdOfRow(const T *x, int64_t width, AccumulatorOf<T> epsilon) {
+  using A = AccumulatorOf<T>;
+  A squares = 0;
+  forColumns<V, Threads>(width, [&](int64_t j) {
+    Pack<T, V> in = loadPack<V>(x + j);
+    TGPT_UNROLL
+    for (int k = 0; k < V; ++k)
+      squares += load(in.at[k]) * load(in.at[k]);
+  });
+  return A(1) / std::sqrt(sumOverBlock<Threads>(squares) / A(width) + epsilon);
+}
+
+/// y = x rstd w; rstd may be null.
+template <typename T, int V, int Threads>
+__global__ void __launch_bounds__(Threads)
+    rmsRow(const T *x, const T *w, T *y, AccumulatorOf<T> *rstd, int64_t width, double epsilon) {
+  using A = AccumulatorOf<T>;
+  int64_t row = blockIdx.x;
+  A r = rstdOfRow<V, Threads>(x + row * width, width, A(epsilon));
+  if (rstd && threadIdx.x == 0)
+    rstd[row] = r;
+  forColumns<V, Threads>(width, [&](int64_t j) {
+    Pack<T, V> in = loadPack<V>(x + row * width + j), weights = loadPack<V>(w + j), out;
+    TGPT_UNROLL
+    for (int k = 0; k < V; ++k)
+      out.at[k] = store<T>(load(in.at[k]) * r * load(weights.at[k]));
+    storePack(y + row * width + j, out);
+  });
+}
+
+template <typename T> struct RmsGradOperands {
+  const T *dy, *x, *w;
+  const AccumulatorOf<T> *rstd; ///< null: computed anew
+  T *dx;
+  AccumulatorOf<T> *partial;
+  double epsilon;
+};
+
+template <typename T, int V, int Threads, bool InShared>
+__global__ void __launch_bounds__(Threads) rmsGradPart(RmsGradOperands<T> o, PartRows rows) {
+  using A = AccumulatorOf<T>;
+  TGPT_DYNAMIC_SHARED(A, shared);
+  int64_t part = blockIdx.x, width = rows.width;
+  auto sumsAt = [&](int64_t j) -> A * {
+    if constexpr (InShared)
+      return sharedAt<A>(shared, j, V);
+    else
+      return o.partial + part * width + j;
+  };
+  forColumns<V, Threads>(width, [&](int64_t j) { storePack(sumsAt(j), Pack<A, V>{}); });
+  for (int64_t i = 0; i < rows.rowsPerPart; ++i) {
+    int64_t row = rows.row(part, i);
+    if (row >= rows.rows)
+      break;
+    const T *x = o.x + row * width, *dy = o.dy + row * width;
+    A r = o.rstd ? o.rstd[row] : rstdOfRow<V, Threads>(x, width, A(o.epsilon)), dot = 0;
+    forColumns<V, Threads>(width, [&](int64_t j) {
+      Pack<T, V> dys = loadPack<V>(dy + j), xs = loadPack<V>(x + j), ws = loadPack<V>(o.w + j);
+      TGPT_UNROLL
+      for (int k = 0; k < V; ++k)
+        dot += load(dys.at[k]) * load(ws.at[k]) * load(xs.at[k]);
+    });
+    A slope = r * r * sumOverBlock<Threads>(dot) / A(width);
+    forColumns<V, Threads>(width, [&](int64_t j) {
+      Pack<T, V> dys = loadPack<V>(dy + j), xs = loadPack<V>(x + j), ws = loadPack<V>(o.w + j), out;
+      Pack<A, V> dw;
+      TGPT_UNROLL
+      for (int k = 0; k < V; ++k) {
+        A d = load(dys.at[k]), v = load(xs.at[k]);
+        dw.at[k] = d * v * r;
+        out.at[k] = store<T>(r * (d * load(ws.at[k]) - v * slope));
+      }
+      addTo(sumsAt(j), dw);
+      storePack(o.dx + row * width + j, out);
+    });
+  }
+  if constexpr (InShared)
+    forColumns<V, Threads>(width, [&](int64_t j) { storePack(o.partial + part * width + j, loadPack<V>(sumsAt(j))); });
+}
+
+/// The part kernel for `rows`, then the tree over the parts into dw.
+template <typename T>
+KernelStatus launchRmsGrad(const RmsGradOperands<T> &operands, const PartRows &rows, AccumulatorOf<T> *dw,
+                           bool accumulate) {
+  using A = AccumulatorOf<T>;
+  constexpr int vector = vectorOf<T>;
+  size_t shared = sharedSums<A>(rows.width, 1);
+  bool aligned = rows.width % vector == 0 && areAligned(operands.dy, operands.x, operands.w, operands.dx);
+  Launches launches;
+  auto launchWith = [&](auto kernel, int threads, size_t bytes) {
+    launches.then(LaunchShape(unsigned(rows.count()), unsigned(threads), bytes), kernel, operands, rows);
+  };
+  if (rows.width <= mostNarrowWidth)
+    aligned ? launchWith(rmsGradPart<T, vector, narrowThreads, true>, narrowThreads, shared)
+            : launchWith(rmsGradPart<T, 1, narrowThreads, true>, narrowThreads, shared);
+  else if (shared)
+    aligned ? launchWith(rmsGradPart<T, vector, wideThreads, true>, wideThreads, shared)
+            : launchWith(rmsGradPart<T, 1, wideThreads, true>, wideThreads, shared);
+  else
+    aligned ? launchWith(rmsGradPart<T, vector, wideThreads, false>, wideThreads, 0)
+            : launchWith(rmsGradPart<T, 1, wideThreads, false>, wideThreads, 0);
+  launchAddParts(launches, {operands.partial, rows.samples, rows.parts, rows.width}, 0, rows.width, dw, accumulate);
+  return launches;
+}
+
+template <typename T>
+KernelStatus launchRms(const T *x, const T *w, T *y, AccumulatorOf<T> *rstd, int64_t rows, int64_t width,
+                       double epsilon) {
+  constexpr int vector = vectorOf<T>;
+  bool aligned = width % vector == 0 && areAligned(x, w, y), narrow = width <= mostNarrowWidth;
+  LaunchShape shape(unsigned(rows), unsigned(narrow ? narrowThreads : wideThreads));
+  if (narrow)
+    return aligned ? launch(shape, rmsRow<T, vector, narrowThreads>, x, w, y, rstd, width, epsilon)
+                   : launch(shape, rmsRow<T, 1, narrowThreads>, x, w, y, rstd, width, epsilon);
+  return aligned ? launch(shape, rmsRow<T, vector, wideThreads>, x, w, y, rstd, width, epsilon)
+                 : launch(shape, rmsRow<T, 1, wideThreads>, x, w, y, rstd, width, epsilon);
+}
+
+} // namespace tgpt::runtime::cuda::TGPT_TARGET
+
+#endif // TGPT_RUNTIME_KERNELS_CUDA_RMSROW_H

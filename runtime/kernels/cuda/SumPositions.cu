@@ -1,0 +1,33 @@
+//===- SumPositions.cu - sums over the positions of each sample -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// y[b,t] = sum over s of x[b,s,t]. x T, y and sums A. Memory: x is read once; should run
+// at 85% of the memory's bandwidth. Each of `chunks` equal parts of s is summed apart, in
+// the order of ColumnSums.h, and these in a tree.//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cuda/ColumnSums.h"
+
+namespace tgpt::runtime::cuda::TGPT_TARGET {
+
+static ColumnSums sumsOf(const KernelCall &call) {
+  const TensorView &x = call.inputs[0];
+  int64_t chunks = std::max<int64_t>(call.attributes->integer("chunks"), 1);
+  return {x.dim(0) * x.dim(1), x.dim(2), x.dim(0), chunks, x.dim(1) / chunks};
+}
+
+size_t sumPositionsWorkspace(const KernelCall &call) {
+  return Scratch::roundUp(size_t(sumsOf(call).elements()) * sizeInBytes(call.outputs[0].dtype));
+}
+
+KernelStatus sumPositions(const KernelCall &call) {
+  return forRealType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    return sumColumns(sumsOf(call), call.inputs[0].as<T>(), call.outputs[0].as<AccumulatorOf<T>>(), false);
+  });
+}
+
+} // namespace tgpt::runtime::cuda::TGPT_TARGET

@@ -1,0 +1,44 @@
+//===- ColumnMajorProduct.h - what a BLAS is asked for ----------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A BLAS sees a row-major matrix as its transpose, column-major. This is the whole
+// translation of the kernels `linear`, `linear_dgrad` and `linear_wgrad`, apart from the
+// library that computes it, so that it is tested without a GPU.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_COLUMNMAJORPRODUCT_H
+#define TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_COLUMNMAJORPRODUCT_H
+
+#include "runtime/kernels/api/Kernel.h"
+
+namespace tgpt::runtime::cuda {
+
+/// C[m,n] = op(A)[m,k] op(B)[k,n] + bias[m] (+ C), column-major, leading dimensions in elements.
+struct ColumnMajorProduct {
+  DType inputType = DType::F32;
+  DType outputType = DType::F32; ///< inputType, or its accumulator
+  bool transposeA = false, transposeB = false, accumulate = false;
+  int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
+  const void *a = nullptr, *b = nullptr, *bias = nullptr; ///< bias of inputType, or null
+  void *c = nullptr;
+
+  /// "bf16 f32 TN 4096x512x1024 a256 b256 c256 bias accumulate": what the choice of an algorithm
+  /// depends on; aN: the address is a multiple of N bytes.
+  std::string key() const;
+};
+
+/// The largest power of two up to 256 that divides the address.
+uint32_t alignmentOf(const void *address);
+
+// Of calls that passed their checks and have no attribute `chunks`.
+ColumnMajorProduct linearProduct(const KernelCall &call);
+ColumnMajorProduct linearDgradProduct(const KernelCall &call);
+ColumnMajorProduct linearWgradProduct(const KernelCall &call);
+
+} // namespace tgpt::runtime::cuda
+
+#endif // TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_COLUMNMAJORPRODUCT_H

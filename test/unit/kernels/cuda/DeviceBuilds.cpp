@@ -1,0 +1,130 @@
+//===- DeviceBuilds.cpp - kernels are judged on a GPU -----------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operands go to the device for each call and come back. Two builds: the products in
+// their fixed order, and through cuBLASLt. Exit code 77 where there is no GPU.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cuda/Queue.h"
+#include "runtime/kernels/cuda/cublaslt/CublasLt.h"
+#include "test/unit/kernels/Case.h"
+
+#include <array>
+#include <cstdio>
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+
+static void check(cudaError_t status, const char *call) {
+  if (status != cudaSuccess)
+    throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(status));
+}
+
+namespace {
+/// Zeroed device memory.
+class DeviceMemory {
+public:
+  explicit DeviceMemory(size_t bytes) {
+    check(cudaMalloc(&memory, bytes + 1), "cudaMalloc");
+    check(cudaMemset(memory, 0, bytes + 1), "cudaMemset");
+  }
+  DeviceMemory(DeviceMemory &&other) noexcept : memory(std::exchange(other.memory, nullptr)) {}
+  ~DeviceMemory() { cudaFree(memory); }
+  void *get() const { return memory; }
+
+private:
+  void *memory = nullptr;
+};
+
+/// The operands of a call on the device; those that share a buffer share it there.
+class DeviceOperands {
+public:
+  TensorView upload(const TensorView &host) {
+    auto [found, isNew] = buffers.try_emplace(host.data, host.bytes());
+    if (isNew)
+      check(cudaMemcpy(found->second.get(), host.data, host.bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    TensorView view = host;
+    view.data = found->second.get();
+    return view;
+  }
+  void download(const TensorView &host) const {
+    check(cudaMemcpy(host.data, buffers.at(host.data).get(), host.bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  }
+
+private:
+  std::map<void *, DeviceMemory> buffers;
+};
+} // namespace
+
+static KernelStatus runOnDevice(const cuda::DeviceKernel &kernel, const KernelCall &call) try {
+  size_t bytes = kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0;
+  DeviceMemory workspace(bytes), fault(sizeof(int32_t));
+  DeviceOperands operands;
+  std::vector<TensorView> inputs, outputs;
+  for (const TensorView &view : call.inputs)
+    inputs.push_back(operands.upload(view));
+  for (const TensorView &view : call.outputs)
+    outputs.push_back(operands.upload(view));
+  cuda::queue() = {nullptr, workspace.get(), bytes, static_cast<int32_t *>(fault.get())};
+  KernelStatus status = kernel.entry.kernel.function({inputs, outputs, call.attributes});
+  cuda::queue() = {};
+  if (!status.ok())
+    return status;
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  int32_t left = 0;
+  check(cudaMemcpy(&left, fault.get(), sizeof(left), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  for (const TensorView &view : call.outputs)
+    operands.download(view);
+  return {cuda::describe(cuda::Fault(left))};
+} catch (const std::exception &error) {
+  static thread_local std::string text;
+  text = error.what();
+  return {text.c_str()};
+}
+
+/// A kernel function has no data of its own: one function for each line of the table.
+template <std::span<const cuda::DeviceKernel> (*table)(), size_t Line>
+static KernelStatus runLine(const KernelCall &call) {
+  return runOnDevice(table()[Line], call);
+}
+
+template <std::span<const cuda::DeviceKernel> (*table)(), size_t... Line>
+static std::vector<KernelEntry> linesOf(std::index_sequence<Line...>) {
+  std::array<KernelFunction, sizeof...(Line)> functions = {runLine<table, Line>...};
+  std::vector<KernelEntry> lines;
+  for (const cuda::DeviceKernel &kernel : table())
+    lines.push_back({kernel.entry.name, {functions.at(lines.size()), kernel.entry.kernel.check}});
+  return lines;
+}
+
+std::span<const CpuKernelBuild> test::judgedBuilds() {
+  using Lines = std::make_index_sequence<64>;
+  static const std::vector<KernelEntry> ordered = linesOf<cuda::device::kernelTable>(Lines()),
+                                        fast = linesOf<cuda::cublasLtKernelTable>(Lines());
+  static const std::vector<CpuKernelBuild> builds = {{"cuda", ordered}, {"cuda with cuBLASLt", fast}};
+  return builds;
+}
+
+bool test::isJudged(const Case &) {
+  return true;
+}
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  int devices = 0;
+  if (cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess || devices == 0) {
+    std::printf("no GPU here, nothing is judged: %s\n",
+                status == cudaSuccess ? "no device" : cudaGetErrorString(status));
+    return 77;
+  }
+  return RUN_ALL_TESTS();
+}
