@@ -334,12 +334,15 @@ void ProcessTeam::serve() {
 }
 
 void ProcessTeam::shareReports() {
-  reports = reinterpret_cast<ReportPage *>(shareMemory(4096).data());
+  auto *page = reinterpret_cast<ReportPage *>(shareMemory(4096).data());
+  gather(""); // all have it, or none uses it
+  reports = page;
 }
 
 bool ProcessTeam::mayReport(bool preferred) {
+  // Whoever spawned ranks speaks where rank 0 does not.
   if (!reports)
-    return preferred;
+    return identity.rank == 0 || (preferred && !identity.isSpawned);
   Deadline deadline = inSeconds(preferred ? 0 : reportSeconds);
   while (!reports->taken.load() && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
