@@ -88,6 +88,18 @@ class OnTwoMachines:
         return reports[0]
 
 
+def latest_checkpoint():
+    path = os.path.join(saved, "latest")
+    return open(path, encoding="utf-8").read().strip() if os.path.exists(path) else ""
+
+
+def wait_for_a_step(before):
+    deadline = time.monotonic() + 3 * MOST_SECONDS
+    while latest_checkpoint() == before:
+        assert time.monotonic() < deadline, "no step was saved"
+        time.sleep(0.01)
+
+
 def kill_once(number):
     by = SIGNALS[number % 5]
     if number % 12 == 7:
@@ -95,6 +107,7 @@ def kill_once(number):
     rank = random.randrange(ranks)
     environment = marked_environment()
     on_machines = number % 6 == 4
+    before = latest_checkpoint()
     by = signal.SIGKILL if on_machines else by
     options = command(1000000, f"--watchdog-seconds={WATCHDOG_SECONDS}")
     run = (OnTwoMachines if on_machines else Spawned)(options, environment)
@@ -103,8 +116,9 @@ def kill_once(number):
     while target is None:  # its process has to be there
         target = next((process for process, of in processes_of(environment) if of == rank), None)
         assert time.monotonic() - start < MOST_SECONDS
-    # Nobody but a launcher knows of one that never came.
-    time.sleep(random.uniform(0.5, 0.9) if on_machines else random.uniform(0, 0.6))
+    if on_machines:  # nobody but a launcher knows of one that never came
+        wait_for_a_step(before)
+    time.sleep(random.uniform(0, 0.2 if on_machines else 1.5 * first_step_seconds))
     os.kill(target, by)
     killed = time.monotonic()
     errors = run.end(rank)
@@ -122,12 +136,10 @@ def kill_once(number):
 
 def signal_the_launcher(by, code):
     """It passes an interrupt on, and takes its ranks with it when it is killed itself."""
-    environment = marked_environment()
+    environment, before = marked_environment(), latest_checkpoint()
     run = subprocess.Popen(command(1000000, "--launch=spawn"), env=environment, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True)
-    while len(processes_of(environment)) < ranks + 1:
-        time.sleep(0.01)
-    time.sleep(0.5)
+    wait_for_a_step(before)
     run.send_signal(by)
     output, errors = run.communicate(timeout=MOST_SECONDS)
     assert run.returncode == code and errors == "", f"exit code {run.returncode} after {by.name}: {errors}"
@@ -136,15 +148,17 @@ def signal_the_launcher(by, code):
     check_directory(may_be_temporary=True)
 
 
+start = time.monotonic()
+subprocess.run(command(1, "--launch=spawn"), check=True, stdout=subprocess.DEVNULL)
+first_step_seconds = time.monotonic() - start
 outcomes = [kill_once(number) for number in range(kills)]
 tables = sum(has_table for _, has_table, _ in outcomes)
-assert tables > kills // 3, f"only {tables} of {kills} runs had begun: the moments are drawn badly"
+assert tables > kills // 4, f"only {tables} of {kills} runs had begun: the moments are drawn badly"
 
 signal_the_launcher(signal.SIGTERM, 143)
 signal_the_launcher(signal.SIGINT, 130)
 signal_the_launcher(signal.SIGKILL, -signal.SIGKILL)
-latest = open(os.path.join(saved, "latest"), encoding="utf-8").read().strip()
-steps = int(latest[5:]) + 2
+steps = int(latest_checkpoint()[5:]) + 2
 dumps = [os.path.join(folder, name) for name in ("killed.safetensors", "unbroken.safetensors")]
 subprocess.run(command(steps, f"--dump-variables={dumps[0]}", "--launch=threads"), check=True,
                stdout=subprocess.DEVNULL)
