@@ -107,6 +107,7 @@ template <typename T, int K> __global__ void __launch_bounds__(attentionThreads)
     addColumns<K, A>(scores, v, g.c, int(keys - key0 < attentionTile ? keys - key0 : attentionTile), sums);
     __syncwarp();
   }
+  TGPT_UNROLL
   for (int r = 0; r < 2; ++r) {
     int64_t row = row0 + int(threadIdx.x) / 8 * 2 + r;
     if (row >= g.sequence)

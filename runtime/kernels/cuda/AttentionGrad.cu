@@ -84,6 +84,7 @@ template <typename T, int K> __global__ void __launch_bounds__(attentionThreads)
   loadTile<T, A>(q, o.q + g.queryAt(b, 0, head), row0, g.sequence, g.heads * g.c, g.c, o.inVectors);
   loadTile<T, A>(dout, o.dout + g.queryAt(b, 0, head), row0, g.sequence, g.heads * g.c, g.c, o.inVectors);
   A lse[2] = {}, total[2] = {};
+  TGPT_UNROLL
   for (int r = 0; r < 2; ++r)
     if (int64_t row = row0 + 2 * ty + r; row < g.sequence) {
       lse[r] = o.lse[g.rowAt(b, head, row)];
@@ -109,6 +110,7 @@ template <typename T, int K> __global__ void __launch_bounds__(attentionThreads)
     addColumns<K, A>(ds, k, g.c, int(keys - key0 < attentionTile ? keys - key0 : attentionTile), sums);
     __syncwarp();
   }
+  TGPT_UNROLL
   for (int r = 0; r < 2; ++r)
     if (int64_t row = row0 + 2 * ty + r; row < g.sequence)
       storeSums<K>(o.dq + g.queryAt(b, row, head), g.c, sums[r], A(1));
@@ -163,6 +165,7 @@ template <typename T, int K> __global__ void __launch_bounds__(attentionThreads)
   for (int64_t head = group * headsOfPart; head < (group + 1) * headsOfPart; ++head)
     for (int64_t row0 = g.causal ? key0 : 0; row0 < g.sequence; row0 += attentionTile)
       addQueries<K, T, A>(o, b, head, row0, key0, shared, dk, dv);
+  TGPT_UNROLL
   for (int r = 0; r < 2; ++r) {
     int64_t key = key0 + int(threadIdx.x) / 8 * 2 + r;
     if (key >= g.sequence)
