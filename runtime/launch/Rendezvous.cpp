@@ -126,6 +126,7 @@ private:
   std::string lateText() const;
   void welcome();
   void tellAll(const std::string &text, FrameStream *toBlame = nullptr);
+  [[noreturn]] void noteGone(const Member &member);
   [[noreturn]] void refuse(const std::string &text, FrameStream *toBlame = nullptr);
 
   const RankIdentity &identity;
@@ -162,7 +163,7 @@ void Reception::look() {
   std::erase(unknown, nullptr);
   for (int64_t rank = 1; rank < identity.ranks; ++rank)
     if (meeting.streams[rank] && !meeting.streams[rank]->receive())
-      refuse(rankText(meeting.members[rank]) + " has ended before all ranks had come");
+      noteGone(meeting.members[rank]);
 }
 
 std::string Reception::problemWith(const Member &member) const {
@@ -218,6 +219,15 @@ void Reception::tellAll(const std::string &text, FrameStream *toBlame) {
   for (const std::unique_ptr<FrameStream> &stream : unknown)
     if (stream)
       stream->send(FrameKind::Refusal, FieldWriter().add(text).add(0).bytes());
+}
+
+/// Whoever spawned ranks knows which ended first, and how.
+void Reception::noteGone(const Member &member) {
+  std::string text = rankText(member) + " has ended before all ranks had come";
+  tellAll(text);
+  if (identity.isSpawned)
+    throw Refused(text, false);
+  throw Error(text);
 }
 
 void Reception::refuse(const std::string &text, FrameStream *toBlame) {
