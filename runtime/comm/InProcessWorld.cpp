@@ -16,8 +16,9 @@
 
 using namespace tgpt::runtime;
 
-/// About 50 us: longer than two ranks of one job are usually apart.
-static constexpr int spinIterations = 2000;
+/// About half a millisecond: several times what waking a sleeper takes. Shorter, and a rank that once slept is late,
+/// lets its peer sleep at the next meeting, and so on: small steps took five times as long.
+static constexpr int spinIterations = 20000;
 
 InProcessWorld::InProcessWorld(WorldOptions given, std::span<std::byte> shared)
     : options(given), memoryOfAll(shared), states(memoryOfAll.make<State>(options.waiters)),
