@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/Registry.h"
 #include "runtime/kernels/cpu/IsaLevels.h"
+#include "runtime/kernels/cpu/Workspace.h"
 #include "runtime/kernels/reference/Registry.h"
 
 #include <algorithm>
@@ -41,6 +42,10 @@ static std::span<const KernelEntry> tableOf(KernelBackend backend) {
 
 const Kernel *tgpt::runtime::findKernel(KernelBackend backend, std::string_view name) {
   return findKernel(tableOf(backend), name);
+}
+
+int64_t tgpt::runtime::cpuWorkspaceBytes() {
+  return cpu::workspaceBytes();
 }
 
 std::vector<std::string_view> tgpt::runtime::kernelNames(KernelBackend backend) {

@@ -21,6 +21,7 @@
 #include "runtime/training/MetricsFile.h"
 #include "runtime/training/PartTimes.h"
 #include "runtime/training/PlanSummary.h"
+#include "runtime/training/ProcessMemory.h"
 #include "runtime/training/ProgressLine.h"
 #include "runtime/training/TrainingLoop.h"
 
@@ -73,6 +74,7 @@ private:
   TrainingState state;
   fs::path checkpoint; // resumed from; empty: a fresh start
   int64_t firstStep = 1;
+  ProcessMemory memory; // after the last step
   double tokensOfLastStep = 0, lossScaleOfLastStep = 1;
   std::unique_ptr<TokenSource> source;
   std::unique_ptr<Batches> batches;
@@ -275,6 +277,7 @@ void Run::train() {
   if (!options.metrics.empty() && isFirst())
     metrics.emplace(options.metrics, firstStep);
   ProgressLine progress(console.out, console.terminal, console.colour, options.logEvery, options.steps);
+  forgetPeakMemory(); // of what came before: the GEMM peak's matrices, a checkpoint that was read
   TrainingLoop loop(*job, *batches, state, settings);
   loop.stopRequested = console.stopRequested;
   loop.onSave = [&](const fs::path &saved) { progress.note("saved " + saved.string()); };
@@ -294,6 +297,7 @@ void Run::train() {
   if (state.step < options.steps)
     progress.note("interrupted after step " + std::to_string(state.step) + " of " + std::to_string(options.steps) +
                   (options.save.empty() ? "; nothing is saved without --save=DIR" : ""));
+  memory = processMemory(*job, options.data);
   tokensOfLastStep = loop.lastTokenCount();
   lossScaleOfLastStep = loop.lastLossScale();
 }
@@ -333,6 +337,8 @@ void Run::report() {
   if (options.profile)
     printPartTimes(*job, state.step + 1 - firstStep, console.out);
   int64_t differing = printArenaReport(*job, console.out);
+  if (!hasProcesses()) // else each has its own
+    printProcessMemory(memory, console.out);
   console.out << std::flush;
   if (differing > 0)
     throw Error("the arenas of " + std::to_string(differing) + " of " + std::to_string(job->ranks()) +

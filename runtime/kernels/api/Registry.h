@@ -50,6 +50,9 @@ struct CpuKernelBuild {
 /// The builds this processor can run, slowest first; the last one is used.
 std::span<const CpuKernelBuild> cpuKernelBuilds();
 
+/// What the cpu kernels' working memory takes at the moment, over all threads.
+int64_t cpuWorkspaceBytes();
+
 /// The entry called `name`, or null.
 const Kernel *findKernel(std::span<const KernelEntry> table, std::string_view name);
 

@@ -6,14 +6,27 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cpu/Workspace.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
+
+/// Of all threads.
+static std::atomic<int64_t> heldBytes = 0;
 
 namespace {
 struct Buffer {
   void *data = nullptr;
   size_t bytes = 0;
-  ~Buffer() { std::free(data); }
+  size_t allocated = 0;
+
+  void release() {
+    std::free(data);
+    heldBytes.fetch_sub(int64_t(allocated), std::memory_order_relaxed);
+    data = nullptr;
+    bytes = allocated = 0;
+  }
+  ~Buffer() { release(); }
 };
 } // namespace
 
@@ -27,10 +40,18 @@ void *tgpt::runtime::cpu::workspace(WorkspaceUse use, size_t bytes) {
   Buffer &buffer = buffers[size_t(use)];
   size_t offset = staggerBytes * size_t(use);
   if (buffer.bytes < bytes || !buffer.data) {
-    std::free(buffer.data);
-    size_t size = (bytes + offset + 63) / 64 * 64;
-    buffer.data = std::aligned_alloc(64, size ? size : 64);
-    buffer.bytes = buffer.data ? bytes : 0;
+    buffer.release();
+    size_t size = std::max<size_t>((bytes + offset + 63) / 64 * 64, 64);
+    buffer.data = std::aligned_alloc(64, size);
+    if (!buffer.data)
+      return nullptr;
+    buffer.bytes = bytes;
+    buffer.allocated = size;
+    heldBytes.fetch_add(int64_t(size), std::memory_order_relaxed);
   }
-  return buffer.data ? static_cast<char *>(buffer.data) + offset : nullptr;
+  return static_cast<char *>(buffer.data) + offset;
+}
+
+int64_t tgpt::runtime::cpu::workspaceBytes() {
+  return heldBytes.load(std::memory_order_relaxed);
 }

@@ -45,6 +45,9 @@ enum class WorkspaceUse : uint8_t {
 /// At least `bytes`, 64-byte aligned, or null when memory is exhausted.
 void *workspace(WorkspaceUse use, size_t bytes);
 
+/// What the workspaces of all threads take at the moment.
+int64_t workspaceBytes();
+
 template <typename T> T *workspace(WorkspaceUse use, int64_t elements) {
   return static_cast<T *>(workspace(use, size_t(elements) * sizeof(T)));
 }
