@@ -14,6 +14,7 @@
 
 #include "cost/DeviceProfile.h"
 #include "cost/Execution.h"
+#include "cost/MeasuredRates.h"
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct Cluster {
   std::vector<std::string> levelNames;
   double coresPerNode = 0; ///< that the ranks of a node share, however many they are; 0: each has a device of its own
   CommunicatorMemory communicator;
-  Software software; ///< tgpt's runtime on this hardware
+  Software software;                     ///< tgpt's runtime on this hardware
+  std::optional<MeasuredRates> measured; ///< of single kernels and collectives, where the file has them
 
   /// The same, as the closed forms of a step take it.
   Machine machine() const { return {ratesOf(device), topology, software}; }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cost/cluster/ClusterFile.h"
+#include "cost/cluster/MeasuredSection.h"
 #include "cost/cluster/YamlSection.h"
 #include <cmath>
 #include <fstream>
@@ -80,7 +81,7 @@ void readNodes(const YamlSection &root, Cluster &cluster) {
 
 Cluster readCluster(const YAML::Node &node, const std::string &fileName) {
   YamlSection root(node, "the cluster", fileName, {"name", "device"},
-                   {"ranks_per_node", "levels", "cores_per_node", "communicator", "software"});
+                   {"ranks_per_node", "levels", "cores_per_node", "communicator", "software", "measured"});
   Cluster cluster;
   cluster.name = root.word("name");
   cluster.device = readDevice(root.at("device"), fileName);
@@ -104,6 +105,8 @@ Cluster readCluster(const YAML::Node &node, const std::string &fileName) {
   if (root.has("software"))
     YamlSection(root.at("software"), "software", fileName, {}, YamlSection::keysOf(softwareFields(), true))
         .read(softwareFields(), cluster.software);
+  if (root.has("measured"))
+    cluster.measured = readMeasured(root.at("measured"), fileName);
   return cluster;
 }
 

@@ -12,6 +12,7 @@
 //   ranks_per_node, levels   both: one node, whose ranks reach each other through memory
 //   communicator             communicators take no memory of their own
 //   software                 as tgptSoftware() says, whole or key by key
+//   measured                 every time follows from the device and the links
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_COST_CLUSTER_CLUSTERFILE_H

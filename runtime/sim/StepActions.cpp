@@ -36,7 +36,7 @@ static cost::Dtype computeDtype(const plan::StageProgram &stage, const Instructi
 }
 
 StepActions::StepActions(const plan::Plan &plan, const cost::Cluster &cluster)
-    : plan(plan), cluster(cluster), grid(plan.mesh()) {
+    : plan(plan), cluster(cluster), grid(plan.mesh()), measured(cluster, grid.ranks()) {
   for (int s = 0; s < plan.stages_size(); ++s)
     ranks.push_back(grid.sameButStage(0, s));
   for (const plan::Group &group : plan.groups()) {
@@ -123,9 +123,9 @@ void StepActions::addCollective(const plan::StageProgram &stage, const Instructi
   action.traffic = trafficOf(group);
   action.stream = instruction.event() != 0 ? instruction.stream() : Instruction::COMPUTE;
   action.partner = action.kind == ActionKind::Start ? static_cast<int>(instruction.event()) : group;
-  action.seconds = secondsOf(facts);
-  if (action.traffic == Traffic::Data)
-    action.seconds /= cluster.software.dataBandwidth;
+  double share = action.traffic == Traffic::Data ? cluster.software.dataBandwidth : 1;
+  action.seconds =
+      measured.ofCollective(instruction, facts.group, facts.tensorBytes).value_or(secondsOf(facts) / share);
 }
 
 Action StepActions::actionOf(const plan::StageProgram &stage, const Instruction &instruction) {
@@ -157,11 +157,13 @@ Action StepActions::actionOf(const plan::StageProgram &stage, const Instruction 
       facts.tensorBytes = bytes;
       facts.distance = static_cast<double>(std::abs(to - from));
     }
-    action.seconds = secondsOf(facts);
-    if (facts.kind == cost::InstructionKind::Message)
-      action.seconds += cluster.software.sendStartSeconds;
+    bool isMessage = facts.kind == cost::InstructionKind::Message;
+    double start = isMessage ? cluster.software.sendStartSeconds : 0;
+    action.seconds = measured.ofMessage(bytes, isMessage).value_or(secondsOf(facts) + start);
     return action;
   }
-  default: action.seconds = secondsOf(kernelFacts(stage, instruction)); return action;
+  default:
+    action.seconds = measured.ofKernel(stage, instruction).value_or(secondsOf(kernelFacts(stage, instruction)));
+    return action;
   }
 }

@@ -15,6 +15,7 @@
 #include "cost/InstructionTime.h"
 #include "cost/cluster/Cluster.h"
 #include "runtime/plan/RankGrid.h"
+#include "runtime/sim/MeasuredTimes.h"
 #include "runtime/sim/SimulatedStep.h"
 
 #include <cstdint>
@@ -71,6 +72,7 @@ private:
   const plan::Plan &plan;
   const cost::Cluster &cluster;
   RankGrid grid;
+  MeasuredTimes measured;
   std::vector<int64_t> ranks;
   std::vector<std::vector<int>> members;
   std::map<std::pair<int, int>, cost::Group> groups; ///< by stage and index

@@ -366,6 +366,8 @@ void StepSimulation::addUp() {
   result.ranks = grid.ranks();
   result.ranksPerStage = grid.ranks() / plan.stages_size();
   result.overheadSeconds = cluster.software.stepSeconds;
+  if (cluster.measured)
+    result.overheadSeconds += cluster.measured->secondsOfStep(static_cast<double>(actions.getGrid().ranks()));
   result.seconds = end + result.overheadSeconds;
   double devices = static_cast<double>(result.ranks);
   if (cores > 0) {

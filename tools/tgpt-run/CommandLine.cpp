@@ -8,6 +8,10 @@
 #include "tools/tgpt-run/CommandLine.h"
 #include "runtime/plan/Error.h"
 
+#include "runtime/plan/Error.h"
+
+#include <algorithm>
+
 using namespace tgpt;
 using namespace tgpt::runtime;
 
@@ -21,6 +25,7 @@ Examples:
   tgpt-run compiled.bin --data=corpus.bin --launch=spawn
   tgpt-run compiled.bin --plan-info
   tgpt-run compiled.bin --backend=sim --cluster=recipes/clusters/dgx-h100.yaml --gantt --trace=simulated.json
+  tgpt-run --calibrate -o here.yaml
 
 --steps counts from the start of training: the third line trains 200 steps more. A
 resumed run has the bits of an unbroken one when learning-rate options agree (a
@@ -31,6 +36,7 @@ have the first rank of each stage, for the others do the same.
 )";
 
 static constexpr const char *simulationGroup = "Simulation";
+static constexpr const char *calibrationGroup = "Calibration";
 /// Options that --backend=sim shares, by group; nothing else means anything to it.
 static constexpr const char *sharedOptions[] = {"--help", "--version", "plan", "--backend", "--trace"};
 
@@ -139,7 +145,27 @@ static void addSimulationOptions(CLI::App &app, sim::SimulationRequest &request)
   app.add_flag("--json", request.json, "print the report as JSON");
 }
 
+static void addCalibrationOptions(CLI::App &app, calibration::CalibrationRequest &request) {
+  app.add_flag("--calibrate", request.isAsked,
+               "measure this machine's kernels and collectives and write a cluster file; needs no plan");
+  app.add_option("-o", request.output, "where to (default: standard output)")->type_name("FILE");
+  app.add_flag("--quick", request.isQuick, "only small sizes: rough figures in a second or two, to try things out");
+}
+
+/// A calibration shares no option with anything else.
+static void settleCalibration(const CLI::App &app, bool isAsked) {
+  for (const CLI::Option *option : app.get_options())
+    if (option->count() > 0 && (option->get_group() == calibrationGroup) != isAsked)
+      throw Error(option->get_name() +
+                  (isAsked ? " means nothing to --calibrate: leave it out" : " is for a calibration: add --calibrate"));
+}
+
 void tgpt::RunCommand::settle(const CLI::App &app) {
+  settleCalibration(app, calibration.isAsked);
+  if (calibration.isAsked)
+    return;
+  if (training.plan.empty())
+    throw Error("plan is required (see tgpt-run --help)");
   for (const CLI::Option *option : app.get_options()) {
     std::string name = option->get_name();
     bool isShared = std::find(std::begin(sharedOptions), std::end(sharedOptions), name) != std::end(sharedOptions);
@@ -156,7 +182,7 @@ void tgpt::RunCommand::settle(const CLI::App &app) {
 void tgpt::addOptions(CLI::App &app, RunCommand &command) {
   TrainingOptions &options = command.training;
   app.footer(examples);
-  app.add_option("plan", options.plan, "compiled plan, written by tgpt-opt")->required()->type_name("FILE");
+  app.add_option("plan", options.plan, "compiled plan, written by tgpt-opt")->type_name("FILE");
   addChoice(app, "--backend", command.backend, {{"cpu", Backend::Cpu}, {"sim", Backend::Sim}},
             "what executes the plan: this machine (default), or a simulation of a cluster");
   app.option_defaults()->group("Data");
@@ -171,4 +197,6 @@ void tgpt::addOptions(CLI::App &app, RunCommand &command) {
   addExecutionOptions(app, options);
   app.option_defaults()->group(simulationGroup);
   addSimulationOptions(app, command.simulation);
+  app.option_defaults()->group(calibrationGroup);
+  addCalibrationOptions(app, command.calibration);
 }

@@ -8,6 +8,7 @@
 #ifndef TGPT_TOOLS_TGPT_RUN_COMMANDLINE_H
 #define TGPT_TOOLS_TGPT_RUN_COMMANDLINE_H
 
+#include "runtime/calibration/CalibrationFile.h"
 #include "runtime/sim/SimulationRun.h"
 #include "runtime/training/TrainingOptions.h"
 
@@ -23,6 +24,7 @@ struct RunCommand {
   Backend backend = Backend::Cpu;
   runtime::TrainingOptions training;
   runtime::sim::SimulationRequest simulation;
+  runtime::calibration::CalibrationRequest calibration;
 
   /// What both backends have, once parsing is done. Throws runtime::Error for an option that the backend has no use
   /// for.

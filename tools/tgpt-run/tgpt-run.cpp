@@ -10,6 +10,8 @@
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/RankGrid.h"
+#include "runtime/training/GemmPeak.h"
+#include "runtime/training/ProcessMemory.h"
 #include "runtime/training/TrainingRun.h"
 #include "tools/tgpt-run/CommandLine.h"
 
@@ -50,6 +52,16 @@ static int spawn(const TrainingOptions &options, int argc, char **argv) {
   return spawnRanks(RankGrid(plan.mesh()).ranks(), {argv, argv + argc}, std::cerr);
 }
 
+static int calibrate(const calibration::CalibrationRequest &request) {
+  calibration::CalibrationOptions options;
+  options.cores = availableCores();
+  options.isQuick = request.isQuick;
+  options.reservedBytes = static_cast<double>(reservedRankBytes());
+  runCalibration(request, options, std::cout, std::cerr);
+  flushOutput();
+  return 0;
+}
+
 static int run(int argc, char **argv) {
   CLI::App app("Trains the model of a compiled plan, or simulates a step of it.", "tgpt-run");
   app.set_version_flag("--version", "tgpt-run " TGPT_VERSION);
@@ -63,6 +75,8 @@ static int run(int argc, char **argv) {
     throw Error(std::string(error.what()) + " (see tgpt-run --help)");
   }
   command.settle(app);
+  if (command.calibration.isAsked)
+    return calibrate(command.calibration);
   if (command.backend == tgpt::Backend::Sim) {
     sim::runSimulation(command.simulation, std::cout);
     flushOutput();

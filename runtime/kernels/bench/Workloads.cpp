@@ -36,6 +36,7 @@ public:
   void elementwise();
   void loss();
   void optimizer();
+  void movement();
   std::vector<Workload> calls;
 
 private:
@@ -131,6 +132,7 @@ void Step::loss() {
   add("row_max", "vocabulary-parallel", {logits}, {perToken}, 0);
   add("row_mean", "vocabulary-parallel", {logits}, {perToken}, 0).attributes.set("vocabulary", m.vocabulary);
   add("softmax_sums", "vocabulary-parallel", {logits, tokens, perToken}, {perToken, perToken}, 0);
+  add("token_loss", "vocabulary-parallel", {tokens, perToken, perToken, perToken}, {scalar, scalar, perToken}, 0);
 }
 
 void Step::optimizer() {
@@ -143,8 +145,24 @@ void Step::optimizer() {
       add("adamw", "", {state, state, state, state, scalar, scalar, scalar}, {state, state, state}, 1).attributes;
   for (auto [name, value] : {std::pair("beta1", 0.9), {"beta2", 0.95}, {"epsilon", 1e-8}, {"weight_decay", 0.1}})
     attributes.set(name, value);
-  if (t != a)
+  if (t != a) {
     add("cast", "parameters", {state}, {compute({parameters})}, 1);
+    add("cast", "back", {compute({parameters})}, {state}, 0);
+  }
+}
+
+/// What is copied, filled and added up between the others.
+void Step::movement() {
+  OperandShape x = compute(rows(m.width)), gradient = accumulator({m.hidden, m.width}), scalar = accumulator({});
+  add("fill", "gradients", {}, {gradient}, 5 * m.layers).attributes.set("value", 0.0);
+  add("accumulate", "", {gradient}, {gradient}, 0);
+  add("copy", "", {x}, {x}, 0);
+  Attributes &slice = add("slice", "", {x}, {compute({m.batch, m.sequence / 2, m.width})}, 0).attributes;
+  slice.set("dim", int64_t(1));
+  slice.set("offset", int64_t(0));
+  add("sum_leading", "bias", {x}, {accumulator({m.width})}, 0).attributes.set("accumulate", int64_t(1));
+  add("divide", "", {scalar, scalar}, {scalar}, 1);
+  add("clip_scale", "", {scalar, scalar}, {scalar, scalar}, 1).attributes.set("max_norm", 1.0);
 }
 
 std::vector<Workload> tgpt::runtime::trainingStepWorkloads(const ModelSizes &m, DType compute, bool isCanonical) {
@@ -159,5 +177,6 @@ std::vector<Workload> tgpt::runtime::trainingStepWorkloads(const ModelSizes &m, 
   step.elementwise();
   step.loss();
   step.optimizer();
+  step.movement();
   return std::move(step.calls);
 }

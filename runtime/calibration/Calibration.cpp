@@ -1,0 +1,382 @@
+//===- Calibration.cpp - measures this machine ----------------------------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/calibration/Calibration.h"
+
+#include "runtime/calibration/ExchangeSamples.h"
+#include "runtime/calibration/FitRate.h"
+#include "runtime/calibration/KernelSamples.h"
+#include "runtime/calibration/ProbeCalls.h"
+#include "runtime/kernels/api/CallSize.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+using namespace tgpt::runtime::calibration;
+
+namespace {
+/// The dtypes of the cpu kernels, and about what share of the time each takes.
+struct MeasuredDtype {
+  DType dtype;
+  double share;
+};
+constexpr MeasuredDtype measuredDtypes[] = {
+    {DType::F64, 0.30}, {DType::F32, 0.2}, {DType::BF16, 0.15}, {DType::F16, 0.15}};
+
+struct MeasuredCall {
+  std::string kernel;
+  cost::Dtype dtype;
+  cost::CallSize size;
+  Sample sample;
+};
+
+/// Measures in order; each part leaves its figures in the result.
+class Measurement {
+public:
+  explicit Measurement(const CalibrationOptions &options) : options(options) {}
+  Calibration run();
+
+private:
+  void measurePeaks();
+  void measureMemory();
+  void measureKernels(DType compute);
+  void measureExchanges();
+  void measureStep();
+  void fitKernels();
+  void setDeviceCurves();
+  void advance(const std::string &what, double share);
+  SampleBudget budget(double seconds) const;
+
+  const CalibrationOptions &options;
+  Calibration result;
+  double done = 0, next = 0; // shares of all
+  std::vector<MeasuredCall> calls;
+};
+} // namespace
+
+void Measurement::advance(const std::string &what, double share) {
+  done = next;
+  next += share;
+  options.onProgress(what, done);
+}
+
+SampleBudget Measurement::budget(double seconds) const {
+  SampleBudget budget;
+  budget.seconds = options.isQuick ? seconds / 10 : seconds;
+  if (options.isQuick)
+    budget.least = budget.most = 3;
+  return budget;
+}
+
+static std::string nameOf(cost::Dtype dtype) {
+  return cost::dtypeNames[static_cast<size_t>(dtype)];
+}
+
+/// A call without memory: all that its size and dtype follow from.
+class CallShape {
+public:
+  explicit CallShape(const Workload &call) : inputs(viewsOf(call.inputs)), outputs(viewsOf(call.outputs)), of(call) {}
+
+  KernelCall call() const { return {inputs, outputs, &of.attributes}; }
+
+private:
+  static std::vector<TensorView> viewsOf(const std::vector<OperandShape> &operands) {
+    std::vector<TensorView> views;
+    for (const OperandShape &operand : operands) {
+      TensorView &view = views.emplace_back();
+      view.dtype = operand.dtype;
+      view.rank = static_cast<uint8_t>(operand.shape.size());
+      std::copy(operand.shape.begin(), operand.shape.end(), view.shape.begin());
+    }
+    return views;
+  }
+  std::vector<TensorView> inputs, outputs;
+  const Workload &of;
+};
+
+/// The share of a peak by size, from rates by size, of which several may have one size.
+static cost::EfficiencyCurve curveOf(std::vector<std::pair<double, double>> rates, double peak) {
+  std::sort(rates.begin(), rates.end());
+  cost::EfficiencyCurve curve;
+  for (size_t i = 0; i < rates.size();) {
+    double size = rates[i].first, sum = 0;
+    size_t first = i;
+    for (; i < rates.size() && rates[i].first == size; ++i)
+      sum += rates[i].second;
+    double share = sum / static_cast<double>(i - first) / peak;
+    curve.points.push_back({size, std::clamp(share, 1e-4, 1.0)});
+  }
+  return curve;
+}
+
+/// The spread is a mean over the calls, whose number grows.
+static void addTo(Quality &quality, const Sample &sample) {
+  ++quality.calls;
+  quality.spread += (sample.spread - quality.spread) / quality.calls;
+  quality.repetitions = quality.calls == 1 ? sample.count : std::min(quality.repetitions, sample.count);
+}
+
+void Measurement::measurePeaks() {
+  std::map<double, std::vector<double>> shares; // by operations, one for each dtype
+  cost::DeviceProfile &device = result.cluster.device;
+  for (auto [dtype, share] : measuredDtypes) {
+    std::vector<std::pair<double, double>> rates;
+    for (const Workload &call : squareProducts(dtype, options.isQuick)) {
+      Sample sample = sampleKernel(call, budget(0.05));
+      addTo(result.device, sample);
+      rates.push_back({call.flops, call.flops / sample.seconds});
+    }
+    double peak = 0;
+    for (auto [flops, rate] : rates)
+      peak = std::max(peak, rate);
+    device.matrixFlopsPerSecond.figures[static_cast<size_t>(dtype)] = peak;
+    for (auto [flops, rate] : rates)
+      shares[flops].push_back(rate / peak);
+  }
+  for (const auto &[flops, ofDtypes] : shares) {
+    double sum = 0;
+    for (double share : ofDtypes)
+      sum += share;
+    device.matrixEfficiency.points.push_back(
+        {flops, std::clamp(sum / static_cast<double>(ofDtypes.size()), 1e-4, 1.0)});
+  }
+}
+
+void Measurement::measureMemory() {
+  std::vector<std::pair<double, double>> rates;
+  double peak = 0;
+  for (const Workload &call : copies(options.isQuick)) {
+    Sample sample = sampleKernel(call, budget(0.05));
+    addTo(result.device, sample);
+    rates.push_back({call.bytes(), call.bytes() / sample.seconds});
+    peak = std::max(peak, rates.back().second);
+  }
+  result.cluster.device.memoryBytesPerSecond = peak;
+  result.cluster.device.memoryEfficiency = curveOf(rates, peak);
+}
+
+/// What has another dtype (the optimizer, in f32 beside bf16) is measured where that is the compute dtype.
+void Measurement::measureKernels(DType compute) {
+  for (const Workload &workload : stepCalls(compute, options.isQuick)) {
+    CallShape shape(workload);
+    cost::Dtype dtype = rateDtype(shape.call());
+    if (static_cast<DType>(dtype) == compute || workload.kernel == "cast")
+      calls.push_back(
+          {workload.kernel, dtype, callSize(workload.kernel, shape.call()), sampleKernel(workload, budget(0.02))});
+  }
+}
+
+void Measurement::fitKernels() {
+  std::map<std::pair<std::string, cost::Dtype>, std::vector<const MeasuredCall *>> byKernel;
+  for (const MeasuredCall &call : calls)
+    byKernel[{call.kernel, call.dtype}].push_back(&call);
+  for (const auto &[key, measured] : byKernel) {
+    std::vector<Observation> observations;
+    Quality quality;
+    for (const MeasuredCall *call : measured) {
+      observations.push_back(observe(call->size, call->sample.seconds));
+      addTo(quality, call->sample);
+    }
+    std::array<double, 4> factors = fitFactors(observations);
+    quality.fitError = meanError(factors, observations);
+    result.cluster.measured->kernels[key.first][static_cast<size_t>(key.second)] = rateOf(factors);
+    result.kernels[key.first + " " + nameOf(key.second)] = quality;
+  }
+}
+
+/// What the kernels' own figures say of a device: attention, and what is bound by operations elsewhere.
+void Measurement::setDeviceCurves() {
+  constexpr double swigluOperations = 6; // of an element: negation, exponential, addition, division, two products
+  cost::DeviceProfile &device = result.cluster.device;
+  std::vector<std::pair<double, double>> attention;
+  double attentionPeak = device.matrixFlopsPerSecond[cost::Dtype::F32];
+  for (const MeasuredCall &call : calls) {
+    auto dtype = static_cast<size_t>(call.dtype);
+    if (call.kernel == "attention" && call.dtype == cost::Dtype::F32)
+      attention.push_back({call.size.operations, call.size.operations / call.sample.seconds});
+    if (call.kernel == "swiglu") {
+      double elements = call.size.bytes / 3 / static_cast<double>(sizeInBytes(static_cast<DType>(dtype)));
+      double &rate = device.vectorFlopsPerSecond.figures[dtype];
+      rate = std::max(rate, swigluOperations * elements / call.sample.seconds);
+    }
+    if (call.kernel == "divide" && call.dtype == cost::Dtype::F32)
+      device.kernelLaunchSeconds = std::max(call.sample.seconds, 1e-12);
+  }
+  device.attentionEfficiency = curveOf(std::move(attention), attentionPeak);
+}
+
+/// Numbers of ranks: powers of two, at least to 8 and to one rank a core.
+static std::vector<int64_t> rankNumbers(int64_t cores) {
+  std::vector<int64_t> numbers;
+  for (int64_t ranks = 2; ranks <= std::max<int64_t>(8, cores) && ranks <= 64; ranks *= 2)
+    numbers.push_back(ranks);
+  return numbers;
+}
+
+static std::vector<int64_t> exchangedBytes(bool isQuick) {
+  constexpr int64_t kibibyte = 1024;
+  if (isQuick)
+    return {4 * kibibyte, 256 * kibibyte};
+  return {4 * kibibyte, 64 * kibibyte, 512 * kibibyte, 4096 * kibibyte};
+}
+
+void Measurement::measureExchanges() {
+  for (const std::string &name : cost::exchangeNames())
+    for (int64_t ranks : name == "send" ? std::vector<int64_t>{2} : rankNumbers(options.cores)) {
+      std::vector<Observation> observations;
+      Quality quality;
+      for (int64_t bytes : exchangedBytes(options.isQuick)) {
+        Sample sample = sampleExchange(name, ranks, bytes, budget(0.06));
+        observations.push_back({{1, 0, static_cast<double>(bytes), 0}, sample.seconds});
+        addTo(quality, sample);
+      }
+      std::array<double, 4> factors = fitFactors(observations);
+      quality.fitError = meanError(factors, observations);
+      result.cluster.measured->exchanges[name].push_back({static_cast<double>(ranks), factors[0], factors[2]});
+      result.exchanges[name + " " + std::to_string(ranks)] = quality;
+    }
+}
+
+void Measurement::measureStep() {
+  constexpr int64_t several = 4;
+  double one = sampleEmptyStep(1, budget(0)).seconds, more = sampleEmptyStep(several, budget(0)).seconds;
+  cost::MeasuredRates &rates = *result.cluster.measured;
+  rates.stepSeconds = one;
+  rates.stepRankSeconds = std::max(0.0, (more - one) / (several - 1));
+}
+
+/// To four digits: more would be noise.
+static double rounded(double figure) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3e", figure);
+  return std::strtod(text, nullptr);
+}
+
+static void roundFigures(cost::Cluster &cluster) {
+  cost::DeviceProfile &device = cluster.device;
+  for (double *figure : {&device.memoryBytesPerSecond, &device.kernelLaunchSeconds, &cluster.measured->stepSeconds,
+                         &cluster.measured->stepRankSeconds})
+    *figure = rounded(*figure);
+  for (cost::ByDtype *figures : {&device.matrixFlopsPerSecond, &device.vectorFlopsPerSecond})
+    for (double &figure : figures->figures)
+      figure = rounded(figure);
+  for (cost::EfficiencyCurve *curve : {&device.matrixEfficiency, &device.attentionEfficiency, &device.memoryEfficiency})
+    for (auto &[size, share] : curve->points)
+      share = rounded(share);
+  for (auto &[name, rates] : cluster.measured->kernels)
+    for (std::optional<cost::KernelRate> &rate : rates)
+      if (rate)
+        rate = {rounded(rate->callSeconds), rounded(rate->secondsPerOperation), rounded(rate->secondsPerByte),
+                rounded(rate->secondsPerItem)};
+  for (auto &[name, rates] : cluster.measured->exchanges)
+    for (cost::ExchangeRate &rate : rates)
+      rate = {rate.ranks, rounded(rate.latencySeconds), rounded(rate.secondsPerByte)};
+}
+
+static std::string processorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  return "unknown processor";
+}
+
+static std::string today() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts;
+  char text[16];
+  ::gmtime_r(&now, &parts);
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts));
+}
+
+/// A word for a cluster file: letters, digits, '_', '-' and '.'.
+static std::string wordOf(const std::string &text) {
+  std::string word;
+  for (char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.')
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!word.empty() && word.back() != '-')
+      word += '-';
+  while (!word.empty() && word.back() == '-')
+    word.pop_back();
+  return word.empty() ? "cpu" : word;
+}
+
+Calibration Measurement::run() {
+  cost::Cluster &cluster = result.cluster;
+  result.processor = processorName();
+  result.date = today();
+  cluster.name = wordOf(result.processor) + "-" + std::to_string(options.cores) + "-cores";
+  cluster.device.name = wordOf(result.processor);
+  double machineBytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  cluster.device.memoryBytes = std::floor(machineBytes / static_cast<double>(options.cores));
+  cluster.device.reservedBytes = options.reservedBytes;
+  cluster.measured.emplace();
+
+  advance("products", 0.1);
+  measurePeaks();
+  advance("memory", 0.02);
+  measureMemory();
+  for (auto [dtype, share] : measuredDtypes) {
+    advance("kernels in " + std::string(name(dtype)), share);
+    measureKernels(dtype);
+  }
+  fitKernels();
+  setDeviceCurves();
+  advance("collectives", 0.08);
+  measureExchanges();
+  measureStep();
+  roundFigures(cluster);
+  cluster.coresPerNode = static_cast<double>(options.cores);
+  cluster.topology = cost::singleNode(cluster.device);
+  cluster.levelNames = {"memory"};
+  cluster.software = cost::tgptSoftware();
+  options.onProgress("done", 1);
+  return std::move(result);
+}
+
+double Calibration::meanSpread() const {
+  double sum = 0, count = 0;
+  for (const auto *qualities : {&kernels, &exchanges})
+    for (const auto &[name, quality] : *qualities)
+      sum += quality.spread, ++count;
+  return count > 0 ? sum / count : 0;
+}
+
+double Calibration::worstSpread() const {
+  double worst = 0;
+  for (const auto *qualities : {&kernels, &exchanges})
+    for (const auto &[name, quality] : *qualities)
+      worst = std::max(worst, quality.spread);
+  return worst;
+}
+
+Calibration tgpt::runtime::calibration::calibrate(const CalibrationOptions &options) {
+  Calibration result;
+  // OpenMP's thread count is a setting of the calling thread: a thread of our own leaves the caller's alone.
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      result = Measurement(options).run();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure)
+    std::rethrow_exception(failure);
+  return result;
+}

@@ -1,0 +1,84 @@
+//===- KernelSamples.cpp - the time of kernel calls, as a step makes them -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/calibration/KernelSamples.h"
+
+#include "runtime/kernels/api/Registry.h"
+#include "runtime/kernels/bench/CallOperands.h"
+#include "runtime/plan/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <deque>
+#include <omp.h>
+
+using namespace tgpt::runtime;
+using namespace tgpt::runtime::calibration;
+
+/// Of the sets of operands together: more than a core's second-level cache has.
+static constexpr double leastBytes = 4 << 20;
+static constexpr int mostSets = 32;
+/// Shorter stretches than this are not told from the clock's own time.
+static constexpr double leastStretchSeconds = 50e-6;
+
+static double cpuSeconds() {
+  timespec time;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+namespace {
+/// A call on changing operands.
+class Turns {
+public:
+  Turns(const Workload &workload, const Kernel &kernel) : kernel(kernel) {
+    int count = static_cast<int>(std::clamp(std::ceil(leastBytes / workload.bytes()), 1.0, double(mostSets)));
+    for (int i = 0; i < count; ++i)
+      sets.emplace_back(workload);
+  }
+
+  double secondsOf(int calls) {
+    double begin = cpuSeconds();
+    for (int i = 0; i < calls; ++i) {
+      KernelStatus status = kernel.function(sets[next].call());
+      if (!status.ok())
+        throw Error(status.error);
+      next = (next + 1) % sets.size();
+    }
+    return cpuSeconds() - begin;
+  }
+  size_t count() const { return sets.size(); }
+  KernelCall call() const { return sets.front().call(); }
+
+private:
+  const Kernel &kernel;
+  std::deque<CallOperands> sets;
+  size_t next = 0;
+};
+} // namespace
+
+Sample tgpt::runtime::calibration::sampleKernel(const Workload &workload, const SampleBudget &budget) {
+  omp_set_num_threads(1);
+  const Kernel *kernel = findKernel(KernelBackend::Cpu, workload.kernel);
+  if (!kernel)
+    throw Error("there is no cpu kernel '" + workload.kernel + "' to measure");
+  Turns turns(workload, *kernel);
+  if (std::string wrong = kernel->check(turns.call()); !wrong.empty())
+    throw Error(workload.kernel + ": " + wrong);
+  turns.secondsOf(static_cast<int>(turns.count())); // warm-up: pages, and code that oneDNN makes
+  double once = std::max(turns.secondsOf(2) / 2, 1e-9);
+  int calls = static_cast<int>(std::clamp(std::ceil(leastStretchSeconds / once), 1.0, 1e5));
+  std::vector<double> seconds;
+  for (double total = 0; static_cast<int>(seconds.size()) < budget.least ||
+                         (static_cast<int>(seconds.size()) < budget.most && total < budget.seconds);) {
+    double stretch = turns.secondsOf(calls);
+    total += stretch;
+    seconds.push_back(stretch / calls);
+  }
+  return sampleOf(std::move(seconds));
+}
