@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures, never judges: training speed of pretrain-tiny on one rank, where its
-# time goes, and how long compiler, simulator and planner take on a very large model. Prints Markdown.
+# time goes, how long compiler, simulator and planner take on a very large model, and
+# how near simulated steps come to measured ones. Prints Markdown.
 #
 #   scripts/bench.sh [steps]      (default 8 steps a configuration)
 set -euo pipefail
@@ -14,3 +15,5 @@ cmake --build --preset release --target tgpt-opt tgpt-import tgpt-plan tgpt-run 
 work=$PWD/build-release/bench
 mkdir -p "$work"
 python3 scripts/bench-table.py "$PWD/build-release/bin" "$work" "$steps"
+echo
+python3 scripts/compare-simulation.py "$PWD/build-release/bin" "$work" --steps="$steps"
