@@ -31,7 +31,7 @@ template <typename T> struct LossOperands {
   int32_t *fault;
 };
 
-template <typename T, int V> __global__ void __launch_bounds__(lossThreads) lossOfToken(LossOperands<T> o) {
+template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 4) lossOfToken(LossOperands<T> o) {
   using A = AccumulatorOf<T>;
   int64_t token = blockIdx.x, label = o.labels[token];
   const T *row = o.logits + token * o.width;
@@ -103,7 +103,7 @@ template <typename T> struct LossGradOperands {
   double smoothing, zLoss, vocabulary;
 };
 
-template <typename T, int V> __global__ void __launch_bounds__(lossThreads) gradOfToken(LossGradOperands<T> o) {
+template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 4) gradOfToken(LossGradOperands<T> o) {
   using A = AccumulatorOf<T>;
   int64_t token = blockIdx.x, label = o.labels[token], local = label < 0 ? -1 : label - o.offset;
   A dloss = *o.dloss, lse = o.lse[token], weight = A(1) + A(2 * o.zLoss) * lse;

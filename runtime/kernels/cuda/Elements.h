@@ -22,7 +22,7 @@ namespace tgpt::runtime::cuda::TGPT_TARGET {
 inline constexpr int elementThreads = 256;
 
 template <int Vector, typename Operation>
-__global__ void __launch_bounds__(elementThreads) applyToElements(Operation operation, int64_t n) {
+__global__ void __launch_bounds__(elementThreads, 4) applyToElements(Operation operation, int64_t n) {
   int64_t step = int64_t(gridDim.x) * elementThreads * Vector;
   for (int64_t i = (int64_t(blockIdx.x) * elementThreads + threadIdx.x) * Vector; i < n; i += step) {
     if (i + Vector <= n)

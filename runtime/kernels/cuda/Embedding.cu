@@ -96,7 +96,7 @@ template <typename Body> __device__ void forTokensOfRow(const int32_t *ids, int6
 }
 
 /// dtable row += dy of its tokens; a thread has V columns at a time.
-template <typename T, int V> __global__ void __launch_bounds__(gradThreads) addTokens(EmbeddingGradOperands<T> o) {
+template <typename T, int V> __global__ void __launch_bounds__(gradThreads, 4) addTokens(EmbeddingGradOperands<T> o) {
   using A = AccumulatorOf<T>;
   int64_t token = blockIdx.x, row = localRow(o.ids, token, o.offset, o.rows);
   if (row < 0 || hasEarlierToken(o.ids, token))

@@ -98,7 +98,7 @@ template <typename A> __device__ void addLevel(A (&to)[4][4], const A (&from)[4]
 }
 
 template <typename T, typename C, bool InTree>
-__global__ void __launch_bounds__(productThreads) multiply(Product<T, C> o) {
+__global__ void __launch_bounds__(productThreads, 1) multiply(Product<T, C> o) {
   using A = AccumulatorOf<T>;
   TGPT_SHARED(A, a, tile * slab);
   TGPT_SHARED(A, b, tile * slab);

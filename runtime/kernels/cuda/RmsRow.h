@@ -55,7 +55,7 @@ template <typename T> struct RmsGradOperands {
 };
 
 template <typename T, int V, int Threads, bool InShared>
-__global__ void __launch_bounds__(Threads) rmsGradPart(RmsGradOperands<T> o, PartRows rows) {
+__global__ void __launch_bounds__(Threads, 2) rmsGradPart(RmsGradOperands<T> o, PartRows rows) {
   using A = AccumulatorOf<T>;
   TGPT_DYNAMIC_SHARED(A, shared);
   int64_t part = blockIdx.x, width = rows.width;

@@ -43,7 +43,7 @@ template <typename T, int V> __global__ void __launch_bounds__(lossThreads) maxi
     o.sum[blockIdx.x] = most;
 }
 
-template <typename T, int V> __global__ void __launch_bounds__(lossThreads) meanOfRow(RowOperands<T> o) {
+template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 4) meanOfRow(RowOperands<T> o) {
   using A = AccumulatorOf<T>;
   const T *row = o.logits + blockIdx.x * o.width;
   A mean = sumScalars<A>(
@@ -52,7 +52,7 @@ template <typename T, int V> __global__ void __launch_bounds__(lossThreads) mean
     o.sum[blockIdx.x] = mean;
 }
 
-template <typename T, int V> __global__ void __launch_bounds__(lossThreads) softmaxSumsOfRow(RowOperands<T> o) {
+template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 2) softmaxSumsOfRow(RowOperands<T> o) {
   using A = AccumulatorOf<T>;
   int64_t token = blockIdx.x, label = o.labels[token], local = label - o.offset;
   const T *row = o.logits + token * o.width;

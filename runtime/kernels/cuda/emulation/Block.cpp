@@ -46,8 +46,7 @@ void Block::leave(Wait wait, Site site) {
   thread.fiber->leave();
 }
 
-void Block::fail(std::string what) {
-  error = std::move(what);
+void Block::stop() {
   current->fiber->leave();
   std::abort(); // nobody resumes a launch that failed
 }

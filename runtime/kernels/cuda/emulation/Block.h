@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace tgpt::emulation {
@@ -42,7 +43,8 @@ public:
   std::string run(const Coordinates &first, uint64_t threads, Order order, Body body);
   // Called by the running thread:
   void leave(Wait wait, Site site);
-  [[noreturn]] void fail(std::string what);
+  void record(std::string what) { error = std::move(what); }
+  [[noreturn]] void stop();
   Thread &running() { return *current; }
   void execute() { body.call(body.object); }
 

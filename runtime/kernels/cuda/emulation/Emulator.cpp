@@ -94,7 +94,12 @@ const char *tgpt::emulation::run(Dim3 grid, Dim3 block, size_t sharedBytes, Site
 }
 
 void tgpt::emulation::fail(Site site, const std::string &what) {
-  theBlock.fail(place(site) + ": " + nameOf(theBlock.running()) + ": " + what);
+  {
+    // The caller's frame never ends: what its string holds is taken, or it would leak.
+    std::string own = std::move(const_cast<std::string &>(what));
+    theBlock.record(place(site) + ": " + nameOf(theBlock.running()) + ": " + own);
+  }
+  theBlock.stop();
 }
 
 void tgpt::emulation::syncThreads(Site site) {

@@ -16,9 +16,9 @@
 #include <cstdlib>
 #include <new>
 #include <sys/mman.h>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 static constexpr size_t stackBytes = 256 << 10; // frames are larger there
 #else
@@ -81,16 +81,36 @@ struct Fiber::State {
 /// The fiber that main() is to run: fibers of a thread are started one at a time.
 static thread_local Fiber::State *starting = nullptr;
 
-Fiber::Fiber() : state(std::make_unique<State>()) {
+#if defined(__SANITIZE_ADDRESS__)
+/// From the heap: what was forbidden around the variables of an abandoned function is
+/// allowed again when its stack is freed and another taken.
+static char *takeStack() {
+  void *memory = std::aligned_alloc(64, stackBytes);
+  if (!memory)
+    throw std::bad_alloc();
+  return static_cast<char *>(memory);
+}
+static void giveStack(char *stack) {
+  std::free(stack);
+}
+#else
+static char *takeStack() {
   void *memory = mmap(nullptr, stackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw std::bad_alloc();
-  state->stack = static_cast<char *>(memory);
+  return static_cast<char *>(memory);
+}
+static void giveStack(char *stack) {
+  munmap(stack, stackBytes);
+}
+#endif
+
+Fiber::Fiber() : state(std::make_unique<State>()) {
+  state->stack = takeStack();
 }
 
 Fiber::~Fiber() {
-  abandon();
-  munmap(state->stack, stackBytes);
+  giveStack(state->stack);
 }
 
 bool Fiber::isDone() const {
@@ -100,7 +120,8 @@ bool Fiber::isDone() const {
 void Fiber::abandon() {
   state->done = true;
 #if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(state->stack, stackBytes);
+  giveStack(std::exchange(state->stack, nullptr));
+  state->stack = takeStack();
 #endif
 }
 
