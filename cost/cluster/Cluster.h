@@ -20,11 +20,22 @@
 
 namespace tgpt::cost {
 
+/// Communicators of a rank.
+struct CommunicatorCount {
+  double communicators = 0; ///< of more than one rank
+  double peers = 0;         ///< ranks that sends go to or come from
+
+  bool operator==(const CommunicatorCount &) const = default;
+};
+
 /// Device memory that communicators take for themselves, outside of a plan's arena.
 struct CommunicatorMemory {
   double bytes = 0;        ///< of each communicator of more than one rank
   double bytesPerPeer = 0; ///< of each rank that sends go to or come from
 
+  double bytesOf(const CommunicatorCount &count) const {
+    return bytes * count.communicators + bytesPerPeer * count.peers;
+  }
   bool operator==(const CommunicatorMemory &) const = default;
 };
 

@@ -64,10 +64,12 @@ void readLevels(const YamlSection &root, const std::string &fileName, Cluster &c
   }
 }
 
-/// Nodes are the units of one level.
+/// Nodes are the units of one level; where there is one level, without an end, they hold any number of ranks.
 void readNodes(const YamlSection &root, Cluster &cluster) {
   Topology &topology = cluster.topology;
   topology.ranksPerNode = root.number("ranks_per_node", FigureRange::Count, "ranks that one node holds");
+  if (topology.levelCount == 1 && topology.mostRanks() == 0)
+    return;
   std::string accepted;
   for (int level = 0; level < topology.levelCount; ++level) {
     if (topology.levels[level].ranks == topology.ranksPerNode)
