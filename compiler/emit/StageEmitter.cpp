@@ -89,6 +89,8 @@ static plan::Region::Kind kindOf(planir::MemoryKind kind) {
   case planir::MemoryKind::Activations: return plan::Region::ACTIVATIONS;
   case planir::MemoryKind::Scratch: return plan::Region::SCRATCH;
   case planir::MemoryKind::Communication: return plan::Region::COMMUNICATION;
+  case planir::MemoryKind::Pages: return plan::Region::PAGES;
+  case planir::MemoryKind::Step: return plan::Region::STEP;
   }
   llvm_unreachable("a kind of the enum");
 }
@@ -415,6 +417,7 @@ void StageEmitter::emitSchedule(planir::ScheduleOp schedule) {
     entry->set_segment(segments.lookup(run.getSegment().getValue()));
     entry->set_micro_batch(run.getMicroBatch());
     entry->set_slot(run.getSlot());
+    entry->set_page(run.getPage());
     entry->set_phase(phaseOf(run.getPhase()));
   }
 }

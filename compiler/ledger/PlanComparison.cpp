@@ -145,9 +145,34 @@ private:
   /// Layers' worth of what the slots hold, if each slot holds its chunk's layers.
   double layersInSlots() const {
     double layers = 0;
-    for (size_t chunk = 0; chunk < report.activationSlots.size() && chunk < chunkLayers.size(); ++chunk)
-      layers += static_cast<double>(report.activationSlots[chunk].count) * chunkLayers[chunk];
+    for (size_t chunk = 0; chunk < chunkLayers.size(); ++chunk)
+      layers += static_cast<double>(slotsOf(static_cast<int64_t>(chunk))) * chunkLayers[chunk];
     return layers;
+  }
+
+  int64_t slotsOf(int64_t chunk) const {
+    for (const plan::Region &region : report.program->regions())
+      if (region.kind() == plan::Region::ACTIVATIONS && region.chunk() == chunk)
+        return region.slots();
+    return 0;
+  }
+
+  /// What the slots would hold if what lies in pages lay in them.
+  double keptBytes() const {
+    int64_t kept = 0;
+    for (int region = 0; region < report.program->regions_size(); ++region)
+      if (runtime::isOfMicroBatch(report.program->regions(region).kind()))
+        kept += slotsOf(report.program->regions(region).chunk()) * report.liveness.slotPeakBytes(region);
+    return static_cast<double>(kept);
+  }
+
+  /// What pages take, beyond what they would as parts of slots.
+  double pageBytes() const {
+    int64_t bytes = report.pages.count * report.pages.bytes;
+    for (int region = 0; region < report.program->regions_size(); ++region)
+      if (report.program->regions(region).kind() == plan::Region::PAGES)
+        bytes -= slotsOf(report.program->regions(region).chunk()) * report.liveness.slotPeakBytes(region);
+    return static_cast<double>(bytes);
   }
 
   /// What a layer of the plan keeps that the formula does not count, or the other way round; `bytes` an element.
@@ -182,11 +207,8 @@ private:
                      std::to_string(std::lround(inFlight)) + " in flight",
                  (layers - inFlight) * (layer + wider));
     explainLayer(part, elementBytes, layers);
-    double kept = 0;
-    for (int region = 0; region < report.program->regions_size(); ++region)
-      if (report.program->regions(region).kind() == plan::Region::ACTIVATIONS)
-        kept += static_cast<double>(report.program->regions(region).slots() * report.liveness.slotPeakBytes(region));
-    double holes = part.planBytes - kept, rest = part.unexplainedBytes() - holes;
+    part.because("micro-batches take pages in turn, where slots of their own would not be full at once", pageBytes());
+    double holes = part.planBytes - keptBytes() - pageBytes(), rest = part.unexplainedBytes() - holes;
     if (run.schedule == cost::Schedule::ZeroBubbleH1)
       part.because("what waits for the weight gradients, and embedding, final norm, head and loss", rest);
     else if (stage == 0 || stage == run.pp - 1)

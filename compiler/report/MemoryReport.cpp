@@ -60,8 +60,27 @@ static StateLedger ledgerOf(const plan::StageProgram &stage) {
   return ledger;
 }
 
+/// Bytes of the pages, which the chunks share, and of what lies over other regions, counted once.
+static void addSharedRegions(StageMemoryReport &report) {
+  int64_t end = 0, stepEnd = 0, pages = 0, pageBytes = 0, kept = 0;
+  for (int i = 0; i < report.program->regions_size(); ++i) {
+    const plan::Region &region = report.program->regions(i);
+    int64_t &last = region.kind() == plan::Region::STEP ? stepEnd : end;
+    last = std::max(last, region.offset_bytes() + region.slots() * region.slot_bytes());
+    if (region.kind() != plan::Region::PAGES)
+      continue;
+    pages = region.slots();
+    pageBytes = region.slot_bytes();
+    kept = std::max(kept, report.liveness.keptSlotBytes(i));
+  }
+  report.pages = {pages, kept};
+  report.of(MemoryCategory::Activations).bytes += pages * kept;
+  report.of(MemoryCategory::Scratch).bytes += pages * (pageBytes - kept) + std::max<int64_t>(stepEnd - end, 0);
+}
+
 /// What is kept counts as activations, whatever else of its region's bytes as scratch.
 static void addRegions(StageMemoryReport &report) {
+  addSharedRegions(report);
   for (int i = 0; i < report.program->regions_size(); ++i) {
     const plan::Region &region = report.program->regions(i);
     int64_t bytes = region.slots() * region.slot_bytes();
@@ -77,7 +96,8 @@ static void addRegions(StageMemoryReport &report) {
       report.of(MemoryCategory::Scratch).bytes += bytes - region.slots() * kept;
       break;
     }
-    default: report.of(MemoryCategory::Scratch).bytes += bytes;
+    case plan::Region::SCRATCH: report.of(MemoryCategory::Scratch).bytes += bytes; break;
+    default: break; // shared
     }
   }
 }

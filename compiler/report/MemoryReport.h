@@ -82,6 +82,7 @@ struct StageMemoryReport {
     int64_t bytes = 0;
   };
   std::vector<Slots> activationSlots;
+  Slots pages; ///< that the chunks share, beside their slots
   int64_t arenaBytes = 0;
   StateLedger ledger;
   PeakMoment peak;

@@ -85,6 +85,8 @@ static Json stageJson(const StageMemoryReport &stage, const std::vector<EntryTim
   }
   json.update({{"activation_slots", slots},
                {"activation_slot_bytes", slotBytes},
+               {"activation_pages", stage.pages.count},
+               {"activation_page_bytes", stage.pages.bytes},
                {"arena_bytes", stage.arenaBytes},
                {"live_bytes", stage.liveBytes()},
                {"held_parameters", stage.ledger.parameters},

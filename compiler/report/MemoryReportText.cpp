@@ -105,11 +105,16 @@ static std::string peakText(const StageMemoryReport &stage) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// "2 x 1.50 KiB", of two chunks "3 x 1.50 KiB + 2 x 1.00 KiB".
-static std::string slotsText(const std::vector<StageMemoryReport::Slots> &chunks) {
+/// "2 x 1.50 KiB", of two chunks "3 x 1.50 KiB + 2 x 1.00 KiB", the pages that they share last.
+static std::string slotsText(const StageMemoryReport &stage) {
   std::string text;
-  for (const StageMemoryReport::Slots &slots : chunks)
-    text += (text.empty() ? "" : " + ") + std::to_string(slots.count) + " x " + bytesText(slots.bytes);
+  auto add = [&](const StageMemoryReport::Slots &slots) {
+    if (slots.bytes > 0)
+      text += (text.empty() ? "" : " + ") + std::to_string(slots.count) + " x " + bytesText(slots.bytes);
+  };
+  for (const StageMemoryReport::Slots &slots : stage.activationSlots)
+    add(slots);
+  add(stage.pages);
   return text.empty() ? "0" : text;
 }
 
@@ -120,9 +125,9 @@ static std::string mainTable(const MemoryReport &report) {
     auto bytes = [&](MemoryCategory category) { return bytesText(stage.of(category).bytes); };
     rows.push_back({std::to_string(stage.stage), std::to_string(stage.ranks), bytes(MemoryCategory::Parameters),
                     bytes(MemoryCategory::Gradients), bytes(MemoryCategory::Optimizer),
-                    bytes(MemoryCategory::Activations), slotsText(stage.activationSlots),
-                    bytes(MemoryCategory::Scratch), bytes(MemoryCategory::Communication), bytesText(stage.arenaBytes),
-                    bytesText(stage.liveBytes()), fixed(stage.ratio(), 4)});
+                    bytes(MemoryCategory::Activations), slotsText(stage), bytes(MemoryCategory::Scratch),
+                    bytes(MemoryCategory::Communication), bytesText(stage.arenaBytes), bytesText(stage.liveBytes()),
+                    fixed(stage.ratio(), 4)});
   }
   return alignedTable(rows);
 }

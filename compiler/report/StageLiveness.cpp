@@ -40,13 +40,12 @@ StageLiveness::StageLiveness(const plan::StageProgram &stage) : stage(stage) {
 }
 
 bool StageLiveness::isResident(int region) const {
-  return stage.regions(region).kind() != plan::Region::ACTIVATIONS &&
-         stage.regions(region).kind() != plan::Region::SCRATCH;
+  return !runtime::isEmptyBetweenSteps(stage.regions(region).kind());
 }
 
 /// What one segment alone uses is dead at its end, wherever it lies.
 bool StageLiveness::isKept(const Life &life) const {
-  return stage.regions(life.region).kind() == plan::Region::ACTIVATIONS && life.uses.size() > 1;
+  return runtime::isOfMicroBatch(stage.regions(life.region).kind()) && life.uses.size() > 1;
 }
 
 /// Resident buffers within others are parts of these. Short-lived ones may lie within each
@@ -174,20 +173,25 @@ void StageLiveness::profileSegment(int segment) {
   }
 }
 
+/// Of the slots of a region the one that an entry has: its page, of pages.
+int64_t StageLiveness::slotOf(int region, const plan::ScheduleEntry &entry) const {
+  return stage.regions(region).kind() == plan::Region::PAGES ? entry.page() - 1 : entry.slot();
+}
+
 void StageLiveness::advance(Slots &slots, const plan::ScheduleEntry &entry) const {
   for (size_t region = 0; region < kept.size(); ++region) {
     int index = kept[region].indexOf(static_cast<int>(entry.segment()));
     if (index < 0)
       continue;
     bool isLast = index + 1 == static_cast<int>(kept[region].sequence.size());
-    slots[region][entry.slot()] = isLast ? Slot() : Slot{index, entry.micro_batch()};
+    slots[region][slotOf(static_cast<int>(region), entry)] = isLast ? Slot() : Slot{index, entry.micro_batch()};
   }
 }
 
 StageLiveness::Slots StageLiveness::slotsBefore(int64_t entry) const {
   Slots slots(stage.regions_size());
   for (int region = 0; region < stage.regions_size(); ++region)
-    if (stage.regions(region).kind() == plan::Region::ACTIVATIONS)
+    if (runtime::isOfMicroBatch(stage.regions(region).kind()))
       slots[region].resize(stage.regions(region).slots());
   for (int64_t before = 0; before < entry; ++before)
     advance(slots, stage.schedule(static_cast<int>(before)));
@@ -205,8 +209,9 @@ void StageLiveness::walkSchedule() {
     std::set<int64_t> microBatches;
     for (size_t region = 0; region < kept.size(); ++region) {
       bool isOwn = kept[region].indexOf(segment) >= 0;
+      int64_t own = slotOf(static_cast<int>(region), entry);
       for (size_t slot = 0; slot < slots[region].size(); ++slot)
-        if (slots[region][slot].behind >= 0 && !(isOwn && static_cast<int64_t>(slot) == entry.slot())) {
+        if (slots[region][slot].behind >= 0 && !(isOwn && static_cast<int64_t>(slot) == own)) {
           bytes += kept[region].keptBytes[slots[region][slot].behind];
           microBatches.insert(slots[region][slot].microBatch);
         }
@@ -242,10 +247,11 @@ std::vector<LiveBuffer> StageLiveness::liveAt(const MemoryMoment &moment) const 
     if (isKept(life)) {
       const KeptRegion &region = kept[life.region];
       bool isOwn = region.indexOf(segment) >= 0;
+      int64_t own = slotOf(life.region, entry);
       int from = region.indexOf(life.uses.front().segment), to = region.indexOf(life.uses.back().segment);
       for (size_t slot = 0; slot < slots[life.region].size(); ++slot) {
         int behind = slots[life.region][slot].behind;
-        if (!(isOwn && static_cast<int64_t>(slot) == entry.slot()) && behind >= from && behind < to)
+        if (!(isOwn && static_cast<int64_t>(slot) == own) && behind >= from && behind < to)
           ++copies;
       }
     }
@@ -257,7 +263,7 @@ std::vector<LiveBuffer> StageLiveness::liveAt(const MemoryMoment &moment) const 
 
 int64_t StageLiveness::slotPeakBytes(int region) const {
   int64_t peak = 0;
-  bool isOfSlots = stage.regions(region).kind() == plan::Region::ACTIVATIONS;
+  bool isOfSlots = runtime::isOfMicroBatch(stage.regions(region).kind());
   if (isResident(region)) {
     for (int i = 0; i < stage.buffers_size(); ++i)
       if (wholeOf[i] == static_cast<uint32_t>(i) && static_cast<int>(stage.buffers(i).region()) == region)

@@ -64,10 +64,10 @@ public:
   const std::vector<InstructionBytes> &profile(int segment) const { return profiles[segment]; }
 
   /// Greatest sum of bytes that belong to a slot of a region and are live at once; in one of
-  /// ACTIVATIONS they belong to it that are kept between segments.
+  /// ACTIVATIONS or PAGES they belong to it that are kept between segments.
   int64_t slotPeakBytes(int region) const;
 
-  /// Bytes that a slot of a region of ACTIVATIONS needs for what is kept; buffers of one
+  /// Bytes that a slot of a region of ACTIVATIONS or PAGES needs for what is kept; buffers of one
   /// segment may lie behind it.
   int64_t keptSlotBytes(int region) const;
 
@@ -106,6 +106,7 @@ private:
   /// Whether a kept buffer is live at an instruction of a segment that uses its region.
   std::pair<int64_t, int64_t> liveWithin(const Life &life, int segment) const;
   Slots slotsBefore(int64_t entry) const;
+  int64_t slotOf(int region, const plan::ScheduleEntry &entry) const;
   void advance(Slots &slots, const plan::ScheduleEntry &entry) const;
 
   const plan::StageProgram &stage;

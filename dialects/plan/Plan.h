@@ -61,6 +61,14 @@ struct SegmentChannels {
 };
 /// The region in which variables of this role live.
 MemoryKind regionOf(VariableRole role);
+/// Whether what lies there belongs to a micro-batch, from one segment to another.
+inline bool isOfMicroBatch(MemoryKind kind) {
+  return kind == MemoryKind::Activations || kind == MemoryKind::Pages;
+}
+/// Whether a region holds nothing at the begin and at the end of a segment that runs once a step.
+inline bool isEmptyBetweenSteps(MemoryKind kind) {
+  return isOfMicroBatch(kind) || kind == MemoryKind::Scratch || kind == MemoryKind::Step;
+}
 /// The shape that `kind` makes of `input` within a group of `members`; failure
 /// with a message where the dims are missing, out of range or do not divide.
 llvm::FailureOr<llvm::SmallVector<int64_t>> collectiveShape(CollectiveOp op, int64_t members);

@@ -19,7 +19,8 @@ class Plan_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32E
 def Plan_MemoryKind : Plan_Enum<"MemoryKind", "what a part of the arena holds", [
     I32EnumAttrCase<"Parameters", 1, "parameters">, I32EnumAttrCase<"Gradients", 2, "gradients">,
     I32EnumAttrCase<"Optimizer", 3, "optimizer">, I32EnumAttrCase<"Activations", 4, "activations">,
-    I32EnumAttrCase<"Scratch", 5, "scratch">, I32EnumAttrCase<"Communication", 6, "communication">]>;
+    I32EnumAttrCase<"Scratch", 5, "scratch">, I32EnumAttrCase<"Communication", 6, "communication">,
+    I32EnumAttrCase<"Pages", 7, "pages">, I32EnumAttrCase<"Step", 8, "step">]>;
 
 def Plan_VariableRole : Plan_Enum<"VariableRole", "what a variable is for", [
     I32EnumAttrCase<"Parameter", 1, "parameter">, I32EnumAttrCase<"Master", 2, "master">,
@@ -124,19 +125,20 @@ def Plan_TrainingAttr : Plan_Attr<"Training", "training"> {
 }
 
 def Plan_RunAttr : Plan_Attr<"Run", "run"> {
-  let summary = "one entry of a schedule: a segment, its micro-batch and activation slot";
+  let summary = "one entry of a schedule: a segment, its micro-batch, activation slot and page";
   let description = [{
-    Micro-batch -1, slot 0 and phase `none` for segments that run once a step. What it
-    receives and sends are the channels of the segment's instructions, in their order.
+    Micro-batch -1, slot 0 and phase `none` for segments that run once a step. Pages count
+    from 1; where the run has none, there is no `page`. What it receives and sends are the channels of the segment's instructions, in their order.
 
     ```mlir
     #plan.run<"forward", micro_batch = 3, slot = 1, phase = steady, receives = [], sends = [@forward_0_to_1]>
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$segment, "int64_t":$micro_batch, "int64_t":$slot,
-                        EnumParameter<Plan_SchedulePhase>:$phase, "::mlir::ArrayAttr":$receives, "::mlir::ArrayAttr":$sends);
+                        EnumParameter<Plan_SchedulePhase>:$phase, "::mlir::ArrayAttr":$receives, "::mlir::ArrayAttr":$sends,
+                        DefaultValuedParameter<"int64_t", "0">:$page);
   let assemblyFormat = [{`<` $segment `,` `micro_batch` `=` $micro_batch `,` `slot` `=` $slot `,` `phase` `=` $phase
-    `,` `receives` `=` $receives `,` `sends` `=` $sends `>`}];
+    `,` `receives` `=` $receives `,` `sends` `=` $sends (`,` `page` `=` $page^)? `>`}];
 }
 
 def Plan_BufferType : TypeDef<PlanDialect, "Buffer"> {

@@ -49,6 +49,9 @@ private:
   LogicalResult checkOnce(RunAttr run) {
     if (run.getMicroBatch() != -1 || run.getSlot() != 0)
       return op.emitOpError() << "runs segment " << run.getSegment() << " for a micro-batch, but it runs once a step";
+    if (run.getPage() != 0)
+      return op.emitOpError() << "runs segment " << run.getSegment() << " with page " << run.getPage()
+                              << ", but it runs once a step";
     if (run.getPhase() != SchedulePhase::None)
       return op.emitOpError() << "runs segment " << run.getSegment() << " in phase "
                               << stringifySchedulePhase(run.getPhase()) << ", but it runs once a step";
@@ -64,6 +67,10 @@ private:
     if (run.getSlot() < 0 || run.getSlot() >= slots)
       return op.emitOpError() << "runs segment " << run.getSegment() << " in slot " << run.getSlot() << ", but "
                               << (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) << " has " << slots;
+    RegionOp pages = stageOf(op).getRegionOf(MemoryKind::Pages, chunk);
+    if (int64_t most = pages ? pages.getSlots() : 0; run.getPage() < 0 || run.getPage() > most)
+      return op.emitOpError() << "runs segment " << run.getSegment() << " with page " << run.getPage() << ", but "
+                              << (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) << " has " << most;
     if (run.getPhase() == SchedulePhase::None)
       return op.emitOpError() << "runs segment " << run.getSegment() << " in no phase, expected warm_up, steady or "
                               << "cool_down";

@@ -97,13 +97,14 @@ LogicalResult ChannelOp::verify() {
 
 LogicalResult RegionOp::verify() {
   int64_t slots = getSlots();
-  if (slots < 1 || (slots > 1 && getKind() != MemoryKind::Activations)) // C1
+  bool ofMicroBatch = isOfMicroBatch(getKind());
+  if (slots < 1 || (slots > 1 && !ofMicroBatch)) // C1
     return emitOpError() << "of kind '" << stringifyMemoryKind(getKind()) << "' has " << slots << " slots, expected "
-                         << (getKind() == MemoryKind::Activations ? "at least 1" : "1");
+                         << (ofMicroBatch ? "at least 1" : "1");
   int64_t chunk = getChunk();
-  if (chunk < 0 || (chunk > 0 && getKind() != MemoryKind::Activations)) // C1
+  if (chunk < 0 || (chunk > 0 && !ofMicroBatch)) // C1
     return emitOpError() << "of kind '" << stringifyMemoryKind(getKind()) << "' has chunk " << chunk << ", expected "
-                         << (getKind() == MemoryKind::Activations ? "at least 0" : "none");
+                         << (ofMicroBatch ? "at least 0" : "none");
   if (getOffsetBytes().has_value() != getSlotBytes().has_value() ||
       getOffsetBytes().has_value() != getPeakLiveBytes().has_value()) // C2
     return emitOpError("has some of offset, slot bytes and live bytes, expected all or none");
@@ -248,6 +249,37 @@ LogicalResult MessagesOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Stages
 //===----------------------------------------------------------------------===//
 
+static int64_t beginOf(RegionOp region) {
+  return static_cast<int64_t>(*region.getOffsetBytes());
+}
+
+static int64_t endOf(RegionOp region) {
+  return beginOf(region) + static_cast<int64_t>(*region.getSlotBytes() * region.getSlots());
+}
+
+/// Step lies over what holds nothing between the micro-batches of two steps.
+static LogicalResult verifyStep(RegionOp step, ArrayRef<RegionOp> regions) {
+  for (RegionOp region : regions)
+    if (!isEmptyBetweenSteps(region.getKind()) && beginOf(region) < endOf(region) && beginOf(step) < endOf(step) &&
+        beginOf(region) < endOf(step) && beginOf(step) < endOf(region))
+      return step.emitOpError() << "at " << beginOf(step) << " lies over the region of kind '"
+                                << stringifyMemoryKind(region.getKind()) << "' at " << beginOf(region);
+  return success();
+}
+
+/// The pages of all chunks are the same bytes.
+static LogicalResult verifySamePages(RegionOp first, RegionOp other) {
+  if (first.getOffsetBytes() == other.getOffsetBytes() && first.getSlotBytes() == other.getSlotBytes() &&
+      first.getSlots() == other.getSlots())
+    return success();
+  InFlightDiagnostic error = other.emitOpError()
+                             << "has " << other.getSlots() << " pages of " << *other.getSlotBytes() << " bytes at "
+                             << *other.getOffsetBytes() << ", expected those of the other chunks";
+  error.attachNote(first.getLoc()) << first.getSlots() << " of " << *first.getSlotBytes() << " at "
+                                   << *first.getOffsetBytes() << " here";
+  return error;
+}
+
 /// Regions side by side, the last one ending with the arena.
 static LogicalResult verifyArena(StageOp stage, int64_t arenaBytes) {
   SmallVector<RegionOp> regions(stage.getBody().getOps<RegionOp>());
@@ -258,15 +290,30 @@ static LogicalResult verifyArena(StageOp stage, int64_t arenaBytes) {
     if (!buffer.getOffsetBytes())
       return buffer.emitOpError() << "'" << buffer.getName() << "' has no offset, but its stage has an arena";
   llvm::stable_sort(regions, [](RegionOp a, RegionOp b) { return *a.getOffsetBytes() < *b.getOffsetBytes(); });
-  int64_t end = 0;
+  int64_t end = 0, stepEnd = 0;
+  RegionOp pages;
   for (RegionOp region : regions) {
-    int64_t offset = *region.getOffsetBytes(), bytes = *region.getSlotBytes() * region.getSlots();
-    if (bytes == 0)
+    if (region.getKind() == MemoryKind::Pages && pages) {
+      if (failed(verifySamePages(pages, region)))
+        return failure();
       continue;
-    if (offset < end)
-      return region.emitOpError() << "at " << offset << " overlaps the region before it, which ends at " << end;
-    end = offset + bytes;
+    }
+    if (region.getKind() == MemoryKind::Pages)
+      pages = region;
+    if (region.getKind() == MemoryKind::Step) {
+      if (failed(verifyStep(region, regions)))
+        return failure();
+      stepEnd = endOf(region);
+      continue;
+    }
+    if (endOf(region) == beginOf(region))
+      continue;
+    if (beginOf(region) < end)
+      return region.emitOpError() << "at " << beginOf(region) << " overlaps the region before it, which ends at "
+                                  << end;
+    end = endOf(region);
   }
+  end = std::max(end, stepEnd);
   if (end != arenaBytes)
     return stage.emitOpError() << "has an arena of " << arenaBytes << " bytes, but its regions end at " << end;
   return success();
@@ -301,9 +348,29 @@ static LogicalResult verifyChunkOf(SegmentOp segment) {
   for (Operation &op : segment.getBody().getOps())
     for (Value operand : op.getOperands())
       if (auto buffer = operand.getDefiningOp<BufferOp>();
-          buffer && buffer.getRegion() == MemoryKind::Activations && buffer.getChunk() != segment.getChunk())
-        return op.emitOpError() << "of chunk " << chunk << " uses '" << buffer.getName()
-                                << "', which lies in the activations of chunk " << buffer.getChunk();
+          buffer && isOfMicroBatch(buffer.getRegion()) && buffer.getChunk() != segment.getChunk())
+        return op.emitOpError() << "of chunk " << chunk << " uses '" << buffer.getName() << "', which lies in the "
+                                << stringifyMemoryKind(buffer.getRegion()) << " of chunk " << buffer.getChunk();
+  return success();
+}
+
+// C4
+static LogicalResult verifyStepOf(SegmentOp segment) {
+  bool isOnce = segment.getKind() == SegmentKind::Begin || segment.getKind() == SegmentKind::Update;
+  bool hasStep = static_cast<bool>(stageOf(segment).getRegionOf(MemoryKind::Step));
+  for (Operation &op : segment.getBody().getOps())
+    for (Value operand : op.getOperands()) {
+      auto buffer = operand.getDefiningOp<BufferOp>();
+      if (!buffer)
+        continue;
+      MemoryKind kind = buffer.getRegion();
+      bool isUnderStep =
+          isOnce && (kind == MemoryKind::Pages || (hasStep && kind != MemoryKind::Step && isEmptyBetweenSteps(kind)));
+      if (isUnderStep || (!isOnce && kind == MemoryKind::Step))
+        return op.emitOpError() << "of a segment of kind '" << stringifySegmentKind(segment.getKind()) << "' uses '"
+                                << buffer.getName() << "', which lies in the region of kind '"
+                                << stringifyMemoryKind(kind) << "'";
+    }
   return success();
 }
 
@@ -311,7 +378,7 @@ LogicalResult SegmentOp::verify() {
   for (Operation &op : getBody().getOps())
     if (!isa<KernelOp, CollectiveOp, WaitOp, SendOp, RecvOp, InputOp, OutputOp>(op)) // C1
       return op.emitOpError("is not an instruction of the plan");
-  if (failed(verifyChunkOf(*this))) // C3
+  if (failed(verifyChunkOf(*this)) || failed(verifyStepOf(*this))) // C3, C4
     return failure();
   return verifyFlights(*this); // C2
 }

@@ -117,6 +117,10 @@ LogicalResult SwigluGradOp::verify() {
                  isLike(*this, NamedTensor("up_grad", getUpGrad()), gate));
 }
 
+std::optional<unsigned> SwigluGradOp::getInPlaceOperand(unsigned i) {
+  return i + 1; // dgate over gate, dup over up
+}
+
 ShardingRule SwigluGradOp::getShardingRule() {
   return elementwiseRule(getGate().getType(), 3, 2);
 }

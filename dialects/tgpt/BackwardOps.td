@@ -284,10 +284,11 @@ def Tgpt_GeluGradOp : Tgpt_BackwardOp<"gelu_grad", [], ["getInPlaceOperand"]> {
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
-def Tgpt_SwigluGradOp : Tgpt_BackwardOp<"swiglu_grad"> {
+def Tgpt_SwigluGradOp : Tgpt_BackwardOp<"swiglu_grad", [], ["getInPlaceOperand"]> {
   let summary = "gradients of the gate and of what it gates";
   let description = [{
-    With `s = sigmoid(gate)`: `dup = dy gate s`, `dgate = dy up s (1 + gate (1 - s))`. Elementwise.
+    With `s = sigmoid(gate)`: `dup = dy gate s`, `dgate = dy up s (1 + gate (1 - s))`. Elementwise; may
+    overwrite gate and up.
 
     Lifespan: from tgpt-differentiate, for `swiglu`, to plan-lower.
 

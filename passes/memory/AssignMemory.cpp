@@ -9,22 +9,20 @@
 //
 //   %a = plan.buffer "a" in scratch   ->   %a = plan.buffer "a" in scratch at 64
 //
-// What a micro-batch keeps is packed first. Its slot is full only at the turn from forward
-// to backward; before and behind it has room, which buffers of one segment take where they
-// fit, and only what does not fit goes to the scratch region. So the arena is about as
-// large as all that is live at once, and not the sum of each region's own peak.
+// What a micro-batch keeps is placed first, in slots and pages (SlotArrangement.h), then
+// what single segments use, in the room that these have left (SegmentPacking.h). So the arena
+// is about as large as all that is live at once, and not the sum of each region's own peak.
+// This file carries out: it writes down what they found.
 //
 // Relies on: plan-lower (any plan.program will do). Leaves true: buffers that are live
 // at once share no byte; regions are as small as the packing found, side by side.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/plan/Plan.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/memory/PackBuffers.h"
 #include "passes/memory/Passes.h"
+#include "passes/memory/SegmentPacking.h"
 #include <map>
-#include <tuple>
 
 namespace tgpt {
 #define GEN_PASS_DEF_ASSIGNMEMORY
@@ -34,28 +32,11 @@ namespace tgpt {
 using namespace mlir;
 using namespace tgpt;
 using planir::MemoryKind;
-using planir::SegmentKind;
 
 /// Largest arena: sums of offsets and sizes stay far from overflow.
 static constexpr int64_t mostArenaBytes = int64_t(1) << 62;
 
-/// An arena is good enough that is 1/400 above what is live at once: no more search then.
-static constexpr int64_t goodShare = 400;
-/// Larger slots that are tried where it is not.
-static constexpr size_t mostSlotSizes = 3;
-
 namespace {
-
-/// Buffers packed together: those of a region, or of one segment.
-struct BufferSet {
-  std::vector<planir::BufferOp> buffers;
-  std::vector<Lifetime> lifetimes;
-
-  void add(planir::BufferOp buffer, int64_t first, int64_t last) {
-    buffers.push_back(buffer);
-    lifetimes.push_back({first, last, buffer.getBuffer().getType().getBytes()});
-  }
-};
 
 /// Bytes of a region's slot.
 struct RegionSize {
@@ -64,306 +45,40 @@ struct RegionSize {
   bool isTight = true;
 };
 
-/// What a model chunk keeps of each micro-batch in flight, and where in its slot.
-struct KeptChunk {
-  BufferSet kept;
-  std::vector<PlacedBuffer> placed; ///< by rising offset
-  int64_t slots = 1;
-  int64_t keptBytes = 0; ///< the least a slot may have
-};
-
-/// The buffers of one segment, and the chunk whose slot they may lie in.
-struct SegmentBuffers {
-  BufferSet set;
-  int64_t chunk = 0;
-};
-
-/// A chunk, and bytes of its slots.
-using SlotSize = std::pair<int64_t, int64_t>;
-
-/// Where the buffers of all segments lie: in a slot of their chunk, or behind it, in scratch.
-struct SlotPacking {
-  std::map<int64_t, int64_t> slotBytes; ///< by chunk
-  int64_t scratchBytes = 0;
-  int64_t totalBytes = 0; ///< of all slots and scratch
-  std::vector<Packing> segments;
-};
-
 /// Assigns the memory of one stage.
 class StageMemory {
 public:
   StageMemory(planir::StageOp stage, int64_t alignment)
-      : stage(stage), alignment(alignment), grainBytes(std::max(alignment, planir::regionGrainBytes)) {
-    orderInstructions();
-  }
+      : stage(stage), builder(stage.getContext()), alignment(alignment),
+        grainBytes(std::max(alignment, planir::regionGrainBytes)) {}
 
   LogicalResult run();
 
   int64_t buffersPlaced = 0, buffersInSlots = 0, regionsTight = 0, regionsLoose = 0, bytesAboveLive = 0;
 
 private:
-  /// A kind of region and, of activations, a chunk.
+  /// A kind of region and, of activations and pages, a chunk.
   using RegionKey = std::pair<MemoryKind, int64_t>;
 
-  void orderInstructions();
-  void sortBuffers();
-  void addByUses(planir::BufferOp buffer);
-  void setPlace(planir::BufferOp buffer, RegionKey region, int64_t offset);
-  void placeRegion(RegionKey region, const BufferSet &set);
-  void placeKept(int64_t index, KeptChunk &chunk);
-  Space spaceOf(const SegmentBuffers &segment, int64_t slotBytes) const;
-  SlotPacking packSegments(const std::map<int64_t, int64_t> &slotBytes, int64_t goodBytes) const;
-  std::vector<SlotSize> largerSlots(const SlotPacking &packing) const;
-  std::vector<SlotSize> sizesThatFit(const SlotPacking &packing) const;
-  int64_t leastScratchBytes() const;
-  SlotPacking bestPacking();
-  void placeSegments(const SlotPacking &packing);
-  void placeParts();
   LogicalResult checkTotal();
+  void forgetPages();
+  void setPlace(planir::BufferOp buffer, RegionKey region, int64_t offset);
+  void placeResident(MemoryKind kind, const BufferSet &set);
+  void placeKept(int64_t index, const BufferSet &kept, const SlotArrangement &arrangement);
+  void placeSegment(const SegmentBuffers &segment, const Packing &packed, const SegmentPacking &packing);
+  void addRegions(const SegmentPacking &packing);
+  void setPages(const SlotArrangement &arrangement);
+  void placeParts();
+  SmallVector<planir::RegionOp> regionsInOrder();
+  void placeRegions(const SegmentPacking &packing);
 
   planir::StageOp stage;
+  OpBuilder builder;
   int64_t alignment, grainBytes;
-  /// Position and segment of every instruction: forward, backward and weight_gradient of a
-  /// chunk are neighbours, so that a saved activation lives from one into the next.
-  struct Place {
-    int64_t position;
-    unsigned segment;
-  };
-  llvm::DenseMap<Operation *, Place> places;
-  std::map<RegionKey, BufferSet> resident; ///< always live
-  std::map<int64_t, KeptChunk> chunks;     ///< those with a region of activations
-  std::vector<SegmentBuffers> segments;    ///< what is dead at the end of its segment
   std::map<RegionKey, RegionSize> sizes;
 };
 
 } // namespace
-
-/// What runs after what in a micro-batch of a chunk.
-static int rankOf(SegmentKind kind) {
-  switch (kind) {
-  case SegmentKind::Begin: return 0;
-  case SegmentKind::Forward: return 1;
-  case SegmentKind::Backward: return 2;
-  case SegmentKind::WeightGradient: return 3;
-  case SegmentKind::Update: return 4;
-  }
-  llvm_unreachable("a kind of the enum");
-}
-
-void StageMemory::orderInstructions() {
-  SmallVector<planir::SegmentOp> ordered(stage.getBody().getOps<planir::SegmentOp>());
-  llvm::stable_sort(ordered, [](planir::SegmentOp a, planir::SegmentOp b) {
-    return std::pair(a.getChunk(), rankOf(a.getKind())) < std::pair(b.getChunk(), rankOf(b.getKind()));
-  });
-  int64_t position = 0;
-  for (planir::SegmentOp segment : ordered) {
-    for (Operation &op : segment.getBody().getOps())
-      places[&op] = {position++, static_cast<unsigned>(segments.size())};
-    segments.emplace_back().chunk = static_cast<int64_t>(segment.getChunk());
-  }
-  if (segments.empty())
-    segments.emplace_back();
-}
-
-/// Adds a buffer with the lifetime its instructions give it. What one segment alone uses
-/// belongs to it, wherever it lay before.
-void StageMemory::addByUses(planir::BufferOp buffer) {
-  int64_t first = std::numeric_limits<int64_t>::max(), last = -1;
-  unsigned segment = 0, firstSegment = 0;
-  SmallVector<Operation *> users(buffer.getBuffer().getUsers());
-  for (Operation *user : buffer.getBuffer().getUsers())
-    if (auto part = dyn_cast<planir::BufferOp>(user))
-      llvm::append_range(users, part.getBuffer().getUsers());
-  for (Operation *user : users)
-    if (auto place = places.find(user); place != places.end()) {
-      if (place->second.position < first)
-        std::tie(first, firstSegment) = std::pair(place->second.position, place->second.segment);
-      if (place->second.position > last)
-        std::tie(last, segment) = std::pair(place->second.position, place->second.segment);
-    }
-  if (last < 0) // named but never touched
-    first = last = 0;
-  bool isKept = buffer.getRegion() == MemoryKind::Activations &&
-                (firstSegment != segment || !stage.getRegionOf(MemoryKind::Scratch));
-  BufferSet &set = isKept ? chunks[static_cast<int64_t>(buffer.getChunk())].kept : segments[segment].set;
-  set.add(buffer, first, last);
-}
-
-void StageMemory::sortBuffers() {
-  for (auto region : stage.getBody().getOps<planir::RegionOp>())
-    if (region.getKind() == MemoryKind::Activations)
-      chunks[static_cast<int64_t>(region.getChunk())].slots = region.getSlots();
-  for (auto buffer : stage.getBody().getOps<planir::BufferOp>()) {
-    if (buffer.getWhole())
-      continue;
-    if (buffer.getRegion() == MemoryKind::Scratch || buffer.getRegion() == MemoryKind::Activations)
-      addByUses(buffer);
-    else
-      resident[{buffer.getRegion(), 0}].add(buffer, 0, 0);
-  }
-}
-
-void StageMemory::setPlace(planir::BufferOp buffer, RegionKey region, int64_t offset) {
-  buffer.setRegion(region.first);
-  buffer.setChunk(static_cast<uint64_t>(region.second));
-  buffer.setOffsetBytesAttr(Builder(stage.getContext()).getI64IntegerAttr(offset));
-  ++buffersPlaced;
-}
-
-/// Places buffers that have a region of their own.
-void StageMemory::placeRegion(RegionKey region, const BufferSet &set) {
-  Packing packing = packBuffers(set.lifetimes, alignment);
-  for (auto [buffer, offset] : llvm::zip(set.buffers, packing.offsets))
-    setPlace(buffer, region, offset);
-  RegionSize &size = sizes[region];
-  size.slotBytes = roundUp(packing.endBytes, grainBytes);
-  size.peakLiveBytes = packing.peakLiveBytes;
-  size.isTight = size.slotBytes <= roundUp(peakLiveBytes(set.lifetimes, alignment), grainBytes);
-}
-
-/// What is kept lies in the order in which it is made: the backward, which needs the last
-/// first, then frees the slot from its end.
-void StageMemory::placeKept(int64_t index, KeptChunk &chunk) {
-  RegionKey region = {MemoryKind::Activations, index};
-  placeRegion(region, chunk.kept);
-  chunk.keptBytes = sizes[region].slotBytes;
-  for (auto [buffer, lifetime] : llvm::zip(chunk.kept.buffers, chunk.kept.lifetimes))
-    chunk.placed.push_back({lifetime, static_cast<int64_t>(*buffer.getOffsetBytes())});
-  llvm::stable_sort(chunk.placed, [](const PlacedBuffer &a, const PlacedBuffer &b) { return a.offset < b.offset; });
-}
-
-Space StageMemory::spaceOf(const SegmentBuffers &segment, int64_t slotBytes) const {
-  auto chunk = chunks.find(segment.chunk);
-  return {chunk == chunks.end() ? std::vector<PlacedBuffer>() : chunk->second.placed, slotBytes, slotBytes};
-}
-
-/// Each segment has a slot of its chunk to itself, and all of the scratch region. A total of
-/// `goodBytes` is not improved any more.
-SlotPacking StageMemory::packSegments(const std::map<int64_t, int64_t> &slotBytes, int64_t goodBytes) const {
-  SlotPacking result;
-  result.slotBytes = slotBytes;
-  for (auto [index, bytes] : slotBytes)
-    result.totalBytes += chunks.at(index).slots * bytes;
-  int64_t goodScratch = std::max<int64_t>(goodBytes - result.totalBytes, 0);
-  for (const SegmentBuffers &segment : segments) {
-    auto own = slotBytes.find(segment.chunk);
-    int64_t split = own == slotBytes.end() ? 0 : own->second;
-    Space space = spaceOf(segment, split);
-    space.goalBytes = split + std::max(goodScratch, result.scratchBytes);
-    result.segments.push_back(packBuffers(segment.set.lifetimes, alignment, space));
-    result.scratchBytes = std::max(result.scratchBytes, roundUp(result.segments.back().endBytes - split, grainBytes));
-  }
-  result.totalBytes += result.scratchBytes;
-  return result;
-}
-
-/// Slot sizes that let what lies behind a slot into it, where that may be worth it.
-std::vector<SlotSize> StageMemory::sizesThatFit(const SlotPacking &packing) const {
-  std::vector<SlotSize> found;
-  for (auto [segment, packed] : llvm::zip(segments, packing.segments)) {
-    auto chunk = chunks.find(segment.chunk);
-    if (chunk == chunks.end())
-      continue;
-    int64_t slotBytes = packing.slotBytes.at(segment.chunk);
-    for (auto [lifetime, offset] : llvm::zip(segment.set.lifetimes, packed.offsets)) {
-      int64_t below = 0;
-      for (const PlacedBuffer &placed : chunk->second.placed)
-        if (placed.lifetime.first <= lifetime.last && lifetime.first <= placed.lifetime.last)
-          below = std::max(below, placed.offset + placed.lifetime.bytes);
-      int64_t size = roundUp(roundUp(below, alignment) + lifetime.bytes, grainBytes);
-      if (offset >= slotBytes && size > slotBytes && chunk->second.slots * (size - slotBytes) < packing.scratchBytes)
-        found.emplace_back(segment.chunk, size);
-    }
-  }
-  return found;
-}
-
-/// Larger slots to try. Where there is one slot, it does not matter where a byte is, so all
-/// may lie in it.
-std::vector<SlotSize> StageMemory::largerSlots(const SlotPacking &packing) const {
-  if (chunks.size() == 1 && chunks.begin()->second.slots == 1) {
-    int64_t end = chunks.begin()->second.keptBytes;
-    for (const SegmentBuffers &segment : segments) {
-      Space space = spaceOf(segment, 0);
-      space.goalBytes = end;
-      end = std::max(end, packBuffers(segment.set.lifetimes, alignment, space).endBytes);
-    }
-    return {{chunks.begin()->first, roundUp(end, grainBytes)}};
-  }
-  std::vector<SlotSize> found = sizesThatFit(packing);
-  llvm::sort(found, [](const SlotSize &a, const SlotSize &b) {
-    return std::pair(-a.second, a.first) < std::pair(-b.second, b.first);
-  });
-  found.erase(llvm::unique(found), found.end());
-  found.resize(std::min<size_t>(found.size(), mostSlotSizes));
-  return found;
-}
-
-/// The least of scratch that would do beside slots of what is kept.
-int64_t StageMemory::leastScratchBytes() const {
-  int64_t least = 0;
-  for (const SegmentBuffers &segment : segments) {
-    std::vector<Lifetime> all = segment.set.lifetimes;
-    auto chunk = chunks.find(segment.chunk);
-    if (chunk != chunks.end())
-      llvm::append_range(all, chunk->second.kept.lifetimes);
-    least = std::max(least, peakLiveBytes(all, alignment) - (chunk == chunks.end() ? 0 : chunk->second.keptBytes));
-  }
-  return roundUp(least, grainBytes);
-}
-
-SlotPacking StageMemory::bestPacking() {
-  std::map<int64_t, int64_t> kept;
-  int64_t least = leastScratchBytes(), arena = 0;
-  for (const auto &[index, chunk] : chunks) {
-    kept[index] = chunk.keptBytes;
-    least += chunk.slots * chunk.keptBytes;
-  }
-  for (const auto &[region, set] : resident)
-    arena += sizes[region].slotBytes;
-  int64_t good = least + (arena + least) / goodShare;
-  SlotPacking best = packSegments(kept, good);
-  if (best.totalBytes > good)
-    for (auto [chunk, bytes] : largerSlots(best)) {
-      std::map<int64_t, int64_t> slotBytes = kept;
-      slotBytes[chunk] = bytes;
-      if (SlotPacking packing = packSegments(slotBytes, good); packing.totalBytes < best.totalBytes)
-        best = packing;
-    }
-  sizes[{MemoryKind::Scratch, 0}].isTight = best.totalBytes <= least;
-  return best;
-}
-
-void StageMemory::placeSegments(const SlotPacking &packing) {
-  RegionSize &scratch = sizes[{MemoryKind::Scratch, 0}];
-  for (auto [segment, packed] : llvm::zip(segments, packing.segments)) {
-    auto own = packing.slotBytes.find(segment.chunk);
-    int64_t split = own == packing.slotBytes.end() ? 0 : own->second;
-    std::vector<Lifetime> behind;
-    for (auto [buffer, lifetime, offset] : llvm::zip(segment.set.buffers, segment.set.lifetimes, packed.offsets)) {
-      bool isInSlot = offset < split;
-      RegionKey region =
-          isInSlot ? RegionKey(MemoryKind::Activations, segment.chunk) : RegionKey(MemoryKind::Scratch, 0);
-      int64_t within = isInSlot ? offset : offset - split;
-      setPlace(buffer, region, within);
-      buffersInSlots += isInSlot;
-      sizes[region].slotBytes = std::max(sizes[region].slotBytes, roundUp(within + lifetime.bytes, grainBytes));
-      if (!isInSlot)
-        behind.push_back(lifetime);
-    }
-    scratch.peakLiveBytes = std::max(scratch.peakLiveBytes, peakLiveBytes(behind));
-  }
-}
-
-void StageMemory::placeParts() {
-  Builder builder(stage.getContext());
-  for (auto part : stage.getBody().getOps<planir::BufferOp>())
-    if (auto whole = part.getWhole() ? part.getWhole().getDefiningOp<planir::BufferOp>() : planir::BufferOp()) {
-      part.setRegion(whole.getRegion());
-      part.setChunk(whole.getChunk());
-      part.setOffsetBytesAttr(builder.getI64IntegerAttr(*whole.getOffsetBytes() + *part.getFromByte()));
-    }
-}
 
 /// Refuses sizes whose sums could overflow: every buffer at once, in every slot.
 LogicalResult StageMemory::checkTotal() {
@@ -382,29 +97,181 @@ LogicalResult StageMemory::checkTotal() {
   return success();
 }
 
-LogicalResult StageMemory::run() {
-  if (failed(checkTotal()))
-    return failure();
-  sortBuffers();
-  for (const auto &[region, set] : resident)
-    placeRegion(region, set);
-  for (auto &[index, chunk] : chunks)
-    placeKept(index, chunk);
-  placeSegments(bestPacking());
-  placeParts();
-  Builder builder(stage.getContext());
-  int64_t offset = 0;
-  for (auto region : stage.getBody().getOps<planir::RegionOp>()) {
+static planir::RunAttr withPage(planir::RunAttr run, int64_t page) {
+  return planir::RunAttr::get(run.getContext(), run.getSegment(), run.getMicroBatch(), run.getSlot(), run.getPhase(),
+                              run.getReceives(), run.getSends(), page);
+}
+
+/// What an earlier assignment has put into pages and over other regions goes back to where it came from.
+void StageMemory::forgetPages() {
+  for (auto buffer : stage.getBody().getOps<planir::BufferOp>())
+    if (buffer.getRegion() == MemoryKind::Pages)
+      buffer.setRegion(MemoryKind::Activations);
+    else if (buffer.getRegion() == MemoryKind::Step)
+      buffer.setRegion(MemoryKind::Scratch);
+  SmallVector<planir::RegionOp> regions(stage.getBody().getOps<planir::RegionOp>());
+  for (planir::RegionOp region : regions)
+    if (region.getKind() == MemoryKind::Pages || region.getKind() == MemoryKind::Step)
+      region.erase();
+  setPages({});
+}
+
+void StageMemory::setPages(const SlotArrangement &arrangement) {
+  planir::ScheduleOp schedule = stage.getSchedule();
+  if (!schedule)
+    return;
+  SmallVector<Attribute> runs;
+  for (auto [i, run] : llvm::enumerate(schedule.getRuns().getAsRange<planir::RunAttr>()))
+    runs.push_back(withPage(run, arrangement.paging == Paging::None ? 0 : arrangement.pageOfRun[i]));
+  schedule.setRunsAttr(builder.getArrayAttr(runs));
+}
+
+void StageMemory::setPlace(planir::BufferOp buffer, RegionKey region, int64_t offset) {
+  buffer.setRegion(region.first);
+  buffer.setChunk(static_cast<uint64_t>(region.second));
+  buffer.setOffsetBytesAttr(builder.getI64IntegerAttr(offset));
+  RegionSize &size = sizes[region];
+  size.slotBytes = std::max(size.slotBytes, roundUp(offset + buffer.getBuffer().getType().getBytes(), grainBytes));
+  ++buffersPlaced;
+}
+
+/// Places buffers that are always live.
+void StageMemory::placeResident(MemoryKind kind, const BufferSet &set) {
+  Packing packing = packBuffers(set.lifetimes, alignment);
+  for (auto [buffer, offset] : llvm::zip(set.buffers, packing.offsets))
+    setPlace(buffer, {kind, 0}, offset);
+  sizes[{kind, 0}].peakLiveBytes = packing.peakLiveBytes;
+}
+
+void StageMemory::placeKept(int64_t index, const BufferSet &kept, const SlotArrangement &arrangement) {
+  const ChunkSpace &space = arrangement.chunks.at(index);
+  RegionKey slot = {MemoryKind::Activations, index}, page = {MemoryKind::Pages, index};
+  std::map<RegionKey, std::vector<Lifetime>> lifetimes;
+  for (auto [buffer, lifetime, offset] : llvm::zip(kept.buffers, kept.lifetimes, space.offsets)) {
+    bool isInPage = arrangement.paging != Paging::None && offset >= space.slotBytes;
+    setPlace(buffer, isInPage ? page : slot, offset - (isInPage ? space.slotBytes : 0));
+    lifetimes[isInPage ? page : slot].push_back(lifetime);
+  }
+  for (const auto &[region, live] : lifetimes) {
+    RegionSize &size = sizes[region];
+    size.peakLiveBytes = peakLiveBytes(live);
+    size.isTight = size.slotBytes <= roundUp(peakLiveBytes(live, alignment), grainBytes);
+  }
+}
+
+void StageMemory::placeSegment(const SegmentBuffers &segment, const Packing &packed, const SegmentPacking &packing) {
+  bool isInStep = packing.hasStep && segment.runsOnce();
+  std::vector<int64_t> splits = isInStep ? std::vector<int64_t>() : packing.arrangement.splitsOf(segment);
+  const std::pair<RegionKey, int64_t> parts[] = {{{MemoryKind::Activations, segment.chunk}, 0},
+                                                 {{MemoryKind::Pages, segment.chunk}, splits.empty() ? 0 : splits[0]}};
+  RegionKey last = {isInStep ? MemoryKind::Step : MemoryKind::Scratch, 0};
+  std::vector<Lifetime> behind;
+  for (auto [buffer, lifetime, offset] : llvm::zip(segment.set.buffers, segment.set.lifetimes, packed.offsets)) {
+    size_t part = 0;
+    while (part < splits.size() && offset >= splits[part])
+      ++part;
+    if (part < splits.size()) {
+      setPlace(buffer, parts[part].first, offset - parts[part].second);
+      ++buffersInSlots;
+      continue;
+    }
+    setPlace(buffer, last, offset - (splits.empty() ? 0 : splits.back()));
+    behind.push_back(lifetime);
+  }
+  sizes[last].peakLiveBytes = std::max(sizes[last].peakLiveBytes, peakLiveBytes(behind));
+}
+
+/// The regions of pages and of what lies over others.
+void StageMemory::addRegions(const SegmentPacking &packing) {
+  for (auto region : stage.getBody().getOps<planir::RegionOp>())
+    builder.setInsertionPointAfter(region);
+  auto add = [&](MemoryKind kind, int64_t count, int64_t chunk) {
+    planir::RegionOp::create(builder, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk);
+  };
+  if (packing.arrangement.paging != Paging::None)
+    for (const auto &[index, chunk] : packing.arrangement.chunks)
+      add(MemoryKind::Pages, packing.arrangement.pages, index);
+  if (packing.hasStep)
+    add(MemoryKind::Step, 1, 0);
+}
+
+void StageMemory::placeParts() {
+  for (auto part : stage.getBody().getOps<planir::BufferOp>())
+    if (auto whole = part.getWhole() ? part.getWhole().getDefiningOp<planir::BufferOp>() : planir::BufferOp()) {
+      part.setRegion(whole.getRegion());
+      part.setChunk(whole.getChunk());
+      part.setOffsetBytesAttr(builder.getI64IntegerAttr(*whole.getOffsetBytes() + *part.getFromByte()));
+    }
+}
+
+/// As they are written; where there are pages or a region over others, these and what they lie over come last, pages
+/// before the slots: then the arena ends with what some segment uses to its end.
+SmallVector<planir::RegionOp> StageMemory::regionsInOrder() {
+  SmallVector<planir::RegionOp> regions(stage.getBody().getOps<planir::RegionOp>());
+  auto rank = [](planir::RegionOp region) {
+    switch (region.getKind()) {
+    case MemoryKind::Pages: return 1;
+    case MemoryKind::Activations: return 2;
+    case MemoryKind::Scratch: return 3;
+    case MemoryKind::Step: return 4;
+    default: return 0;
+    }
+  };
+  bool isShared = llvm::any_of(regions, [](planir::RegionOp region) {
+    return region.getKind() == MemoryKind::Pages || region.getKind() == MemoryKind::Step;
+  });
+  if (isShared)
+    llvm::stable_sort(regions, [&](planir::RegionOp a, planir::RegionOp b) { return rank(a) < rank(b); });
+  return regions;
+}
+
+void StageMemory::placeRegions(const SegmentPacking &packing) {
+  if (packing.arrangement.paging != Paging::None)
+    for (const auto &[index, chunk] : packing.arrangement.chunks)
+      sizes[{MemoryKind::Pages, index}].slotBytes = packing.arrangement.pageBytes;
+  int64_t end = 0, emptyFrom = 0, arena = 0;
+  bool hasPages = false;
+  for (planir::RegionOp region : regionsInOrder()) {
     const RegionSize &size = sizes[{region.getKind(), static_cast<int64_t>(region.getChunk())}];
+    int64_t slots = region.getSlots(), offset = end;
+    if (!planir::isEmptyBetweenSteps(region.getKind()))
+      emptyFrom = end + slots * size.slotBytes;
+    if (region.getKind() == MemoryKind::Step || (region.getKind() == MemoryKind::Pages && hasPages))
+      offset = emptyFrom; // over others
+    hasPages |= region.getKind() == MemoryKind::Pages;
     region.setOffsetBytesAttr(builder.getI64IntegerAttr(offset));
     region.setSlotBytesAttr(builder.getI64IntegerAttr(size.slotBytes));
     region.setPeakLiveBytesAttr(builder.getI64IntegerAttr(size.peakLiveBytes));
-    int64_t slots = region.getSlots();
-    offset += slots * size.slotBytes;
-    bytesAboveLive += slots * (size.slotBytes - size.peakLiveBytes);
+    if (offset == end) {
+      end += slots * size.slotBytes;
+      bytesAboveLive += slots * (size.slotBytes - size.peakLiveBytes);
+    }
+    arena = std::max(arena, offset + slots * size.slotBytes);
     ++(size.isTight ? regionsTight : regionsLoose);
   }
-  stage.setArenaBytesAttr(builder.getI64IntegerAttr(offset));
+  stage.setArenaBytesAttr(builder.getI64IntegerAttr(arena));
+}
+
+LogicalResult StageMemory::run() {
+  if (failed(checkTotal()))
+    return failure();
+  forgetPages();
+  StageLifetimes lifetimes(stage);
+  int64_t residentBytes = 0;
+  for (const auto &[kind, set] : lifetimes.resident) {
+    placeResident(kind, set);
+    residentBytes += sizes[{kind, 0}].slotBytes;
+  }
+  auto [packing, isTight] = packStage(stage, lifetimes, alignment, grainBytes, residentBytes);
+  for (const auto &[index, chunk] : lifetimes.chunks)
+    placeKept(index, chunk.kept, packing.arrangement);
+  for (auto [segment, packed] : llvm::zip(lifetimes.segments, packing.segments))
+    placeSegment(segment, packed, packing);
+  sizes[{MemoryKind::Scratch, 0}].isTight = isTight;
+  addRegions(packing);
+  setPages(packing.arrangement);
+  placeParts();
+  placeRegions(packing);
   return success();
 }
 

@@ -18,7 +18,7 @@
 using namespace tgpt;
 
 /// Neighbours looked at while improving a packing that is above the bound.
-static constexpr int64_t mostNeighbours = 400000;
+static constexpr int64_t mostNeighbours = 100000;
 
 namespace {
 
@@ -76,7 +76,8 @@ using Range = std::pair<int64_t, int64_t>; // bytes, the end excluded
 struct Problem {
   const std::vector<Lifetime> &buffers;
   int64_t alignment;
-  int64_t splitBytes;
+  const std::vector<int64_t> &splits;
+  int64_t endlessFrom; ///< the last split
   int64_t positions = 1;
   int64_t bound = 0;                     ///< an end that needs no improvement
   std::vector<std::vector<Range>> taken; ///< of each buffer: what lies in its way before any is placed
@@ -87,7 +88,7 @@ class Placement {
 public:
   Placement(const Problem &problem, GapRule rule) : problem(problem), rule(rule), tree(problem.positions) {
     packing.offsets.resize(problem.buffers.size());
-    packing.endBytes = problem.splitBytes;
+    packing.endBytes = problem.endlessFrom;
   }
 
   void place(int buffer) {
@@ -110,7 +111,7 @@ public:
 private:
   /// The first gap between `ranges` that fits, or the one that leaves least over.
   int64_t gapFor(int64_t bytes) const {
-    int64_t end = 0, best = -1, leastLeft = 0, split = problem.splitBytes;
+    int64_t end = 0, best = -1, leastLeft = 0;
     auto offer = [&](int64_t limit) {
       int64_t left = limit - end - bytes;
       if (left < 0 || (best >= 0 && (rule == GapRule::First || left >= leastLeft)))
@@ -118,11 +119,12 @@ private:
       best = end;
       leastLeft = left;
     };
-    auto passTo = [&](int64_t from) { // a gap across the split is two
-      if (end < split && split < from) {
-        offer(split);
-        end = split;
-      }
+    auto passTo = [&](int64_t from) { // a gap across a split is two
+      for (int64_t split : problem.splits)
+        if (end < split && split < from) {
+          offer(split);
+          end = split;
+        }
       offer(from);
     };
     for (auto [from, to] : ranges) {
@@ -131,9 +133,9 @@ private:
         return best;
       end = std::max(end, roundUp(to, problem.alignment));
     }
-    if (end < split)
-      passTo(split);
-    return best < 0 ? std::max(end, split) : best;
+    if (end < problem.endlessFrom)
+      passTo(problem.endlessFrom);
+    return best < 0 ? std::max(end, problem.endlessFrom) : best;
   }
 
   const Problem &problem;
@@ -164,10 +166,10 @@ std::vector<std::vector<int>> ordersOf(const std::vector<Lifetime> &buffers) {
   };
 }
 
-/// One after the other, behind the split: what remains when all are live at once.
+/// One after the other, behind the last split: what remains when all are live at once.
 Packing stack(const Problem &problem) {
   Packing packing;
-  packing.endBytes = problem.splitBytes;
+  packing.endBytes = problem.endlessFrom;
   for (const Lifetime &buffer : problem.buffers) {
     packing.offsets.push_back(roundUp(packing.endBytes, problem.alignment));
     packing.endBytes = packing.offsets.back() + buffer.bytes;
@@ -191,11 +193,11 @@ std::vector<Range> takenDuring(const Lifetime &lifetime, const Space &space, int
 }
 
 Problem problemOf(const std::vector<Lifetime> &buffers, int64_t alignment, const Space &space) {
-  Problem problem{buffers, alignment, space.splitBytes, 1, 0, {}};
+  Problem problem{buffers, alignment, space.splits, space.endlessFrom(), 1, 0, {}};
   std::vector<Lifetime> all = buffers;
   for (const PlacedBuffer &placed : space.taken)
     all.push_back(placed.lifetime);
-  problem.bound = std::max({peakLiveBytes(all, alignment), space.splitBytes, space.goalBytes});
+  problem.bound = std::max({peakLiveBytes(all, alignment), space.endlessFrom(), space.goalBytes});
   for (const Lifetime &buffer : buffers) {
     problem.positions = std::max(problem.positions, buffer.last + 1);
     problem.taken.push_back(takenDuring(buffer, space, alignment));

@@ -40,16 +40,19 @@ struct PlacedBuffer {
   int64_t offset;
 };
 
-/// What buffers are placed in: behind the split there is room without end, before it lie
-/// `taken`. None lies across the split, so the two sides may be in different places.
+/// What buffers are placed in: behind the last split there is room without end, before it lie
+/// `taken`. None lies across a split, so what is between them may be in different places.
 struct Space {
-  std::vector<PlacedBuffer> taken; ///< by rising offset, ending at or before the split
-  int64_t splitBytes = 0;          ///< a multiple of the alignment
+  std::vector<PlacedBuffer> taken; ///< by rising offset, ending at or before the last split
+  std::vector<int64_t> splits;     ///< rising multiples of the alignment
   int64_t goalBytes = 0;           ///< an end up to here is as good as any
+
+  /// Where the room without end begins.
+  int64_t endlessFrom() const { return splits.empty() ? 0 : splits.back(); }
 };
 
 /// Places all buffers. `alignment` is a power of two. Deterministic. The end is at least
-/// that of the split.
+/// the last split.
 Packing packBuffers(const std::vector<Lifetime> &buffers, int64_t alignment, const Space &space = {});
 
 /// Greatest sum of bytes live at one position, each size rounded up to `alignment`.

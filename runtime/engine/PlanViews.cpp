@@ -34,11 +34,14 @@ TensorView tgpt::runtime::viewOf(const plan::Buffer &buffer, void *address) {
   return view;
 }
 
-std::byte *tgpt::runtime::addressOf(const plan::StageProgram &stage, uint32_t buffer, int64_t slot, std::byte *arena) {
+std::byte *tgpt::runtime::addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPage place,
+                                    std::byte *arena) {
   const plan::Buffer &placed = stage.buffers(static_cast<int>(buffer));
   const plan::Region &region = stage.regions(static_cast<int>(placed.region()));
-  int64_t slotOffset = region.kind() == plan::Region::ACTIVATIONS ? slot * region.slot_bytes() : 0;
-  return arena + region.offset_bytes() + slotOffset + placed.offset_bytes();
+  int64_t slot = region.kind() == plan::Region::ACTIVATIONS ? place.slot
+                 : region.kind() == plan::Region::PAGES     ? place.page - 1
+                                                            : 0;
+  return arena + region.offset_bytes() + slot * region.slot_bytes() + placed.offset_bytes();
 }
 
 Attributes tgpt::runtime::attributesOf(const plan::Instruction &instruction,
@@ -77,7 +80,7 @@ static void cutToPiece(ShardRun &run, const plan::FlatPart &flat, const TensorVi
 ShardRun tgpt::runtime::runOf(const plan::Variable &variable, const plan::StageProgram &stage, const RankGrid &grid,
                               int64_t rank, std::byte *arena) {
   TensorView local =
-      viewOf(stage.buffers(static_cast<int>(variable.buffer())), addressOf(stage, variable.buffer(), 0, arena));
+      viewOf(stage.buffers(static_cast<int>(variable.buffer())), addressOf(stage, variable.buffer(), {}, arena));
   ShardRun run;
   run.rank = variable.global_shape_size();
   for (int i = 0; i < run.rank; ++i) {

@@ -22,8 +22,16 @@ DType dtypeOf(plan::DType dtype);
 /// A checked buffer at an address.
 TensorView viewOf(const plan::Buffer &buffer, void *address);
 
-/// Address of a checked buffer for an activation slot.
-std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, int64_t slot, std::byte *arena);
+/// Which of the slots and pages a micro-batch has.
+struct SlotAndPage {
+  int64_t slot = 0;
+  int64_t page = 0; ///< counted from 1; 0: none
+
+  auto operator<=>(const SlotAndPage &) const = default;
+};
+
+/// Address of a checked buffer for a micro-batch.
+std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPage place, std::byte *arena);
 
 /// An instruction's attributes; `indexAlong` resolves the axes of an axis offset.
 Attributes attributesOf(const plan::Instruction &instruction,

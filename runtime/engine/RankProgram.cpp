@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Binding happens once, at load. A (segment, slot) pair is bound when the
-// schedule first names it.
+// Binding happens once, at load. A segment is bound to a slot and page when the
+// schedule first names them together.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/RankProgram.h"
@@ -34,23 +34,23 @@ RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte 
       });
   for (const plan::ScheduleEntry &entry : stage.schedule()) {
     int segment = static_cast<int>(entry.segment());
-    auto [bound, isNew] = segments.try_emplace({segment, entry.slot()});
+    auto [bound, isNew] = segments.try_emplace({segment, SlotAndPage{entry.slot(), entry.page()}});
     if (isNew) {
       int count = stage.segments(segment).instructions_size();
       bound->second.instructions.reserve(count);
       flights.clear();
       for (int i = 0; i < count; ++i)
-        bindInstruction(context, bound->second, segment, i, entry.slot());
+        bindInstruction(context, bound->second, segment, i, {entry.slot(), entry.page()});
     }
     schedule.push_back({&bound->second, entry.micro_batch()});
   }
 }
 
-std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, int64_t slot) {
+std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, SlotAndPage held) {
   views.push_back(std::make_unique<TensorView[]>(buffers.size()));
   TensorView *list = views.back().get();
   for (int i = 0; i < buffers.size(); ++i)
-    list[i] = viewOf(stage.buffers(static_cast<int>(buffers.Get(i))), addressOf(stage, buffers.Get(i), slot, arena));
+    list[i] = viewOf(stage.buffers(static_cast<int>(buffers.Get(i))), addressOf(stage, buffers.Get(i), held, arena));
   return {list, static_cast<size_t>(buffers.size())};
 }
 
@@ -89,15 +89,15 @@ void RankProgram::bindExchange(BoundInstruction &bound) {
 }
 
 void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index,
-                                  int64_t slot) {
+                                  SlotAndPage held) {
   const plan::Instruction &source = stage.segments(segmentIndex).instructions(index);
   BoundInstruction bound;
   bound.run = runnerOf(source);
   bound.source = &source;
   bound.segment = segmentIndex;
   bound.index = index;
-  bound.call.inputs = viewsOf(source.inputs(), slot);
-  bound.call.outputs = viewsOf(source.outputs(), slot);
+  bound.call.inputs = viewsOf(source.inputs(), held);
+  bound.call.outputs = viewsOf(source.outputs(), held);
   bound.call.attributes = &attributes[{segmentIndex, index}];
   bound.profileEntry = profileEntryOf(source, profile);
   if (source.kind() == plan::Instruction::KERNEL)
@@ -110,7 +110,7 @@ void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &s
     bound.sender = endpoints.senders[source.channel()];
   if (source.kind() == plan::Instruction::RECV) {
     bound.receiver = endpoints.receivers[source.channel()];
-    bound.messages = viewsOf(plan.channels(static_cast<int>(source.channel())).receive_buffers(), 0);
+    bound.messages = viewsOf(plan.channels(static_cast<int>(source.channel())).receive_buffers(), {});
   }
   if (source.kind() == plan::Instruction::OUTPUT)
     bound.metric =

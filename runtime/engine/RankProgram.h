@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Binding turns the plan's program of a stage into what one rank executes: for
-// each (segment, activation slot) a list of instructions with function pointer,
+// each (segment, slot, page) a list of instructions with function pointer,
 // tensor views, attributes and endpoints. Executing needs no lookup.
 //
 //===----------------------------------------------------------------------===//
@@ -16,6 +16,7 @@
 #include "runtime/engine/EventRing.h"
 #include "runtime/engine/Job.h"
 #include "runtime/engine/JobFailure.h"
+#include "runtime/engine/PlanViews.h"
 #include "runtime/engine/Transport.h"
 #include "runtime/kernels/api/Kernel.h"
 #include "runtime/plan/RankGrid.h"
@@ -82,7 +83,7 @@ struct BoundInstruction {
 /// Executes one instruction and adds its time to `entry`.
 void runTimed(InstructionRunner runner, const BoundInstruction &instruction, StepContext &context, ProfileEntry &entry);
 
-/// A segment on one activation slot.
+/// A segment on one activation slot and page.
 struct BoundSegment {
   std::vector<BoundInstruction> instructions;
   bool measured = false; // its operands are counted in the high-water mark
@@ -148,8 +149,9 @@ public:
   std::vector<ProfileEntry> startedProfile;
 
 private:
-  void bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index, int64_t slot);
-  std::span<const TensorView> viewsOf(const auto &buffers, int64_t slot);
+  void bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index,
+                       SlotAndPage held);
+  std::span<const TensorView> viewsOf(const auto &buffers, SlotAndPage held);
   static int profileEntryOf(const plan::Instruction &instruction, std::vector<ProfileEntry> &profile);
   void bindExchange(BoundInstruction &bound);
   void bindKernel(const BindingContext &context, BoundInstruction &bound);
@@ -161,7 +163,7 @@ private:
   std::byte *arena;
   const RankEndpoints &endpoints;
   SchedulePlace &place;
-  std::map<std::pair<int, int64_t>, BoundSegment> segments; // (segment, slot)
+  std::map<std::pair<int, SlotAndPage>, BoundSegment> segments;
   std::vector<BoundEntry> schedule;
   std::vector<std::unique_ptr<TensorView[]>> views;
   std::map<std::pair<int, int>, Attributes> attributes; // (segment, instruction)

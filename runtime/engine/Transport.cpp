@@ -92,7 +92,7 @@ void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, InProc
       int64_t from = grid.sameButStage(rank, channel.from_stage());
       std::vector<void *> messages;
       for (uint32_t buffer : channel.receive_buffers())
-        messages.push_back(addressOf(receiver, buffer, 0, arenas[rank]->base()));
+        messages.push_back(addressOf(receiver, buffer, {}, arenas[rank]->base()));
       channels.push_back(std::make_unique<InProcessChannel>(world, "channel " + std::to_string(c), from, rank,
                                                             std::move(messages), bases.empty() ? nullptr : bases[from],
                                                             farEnd(links, from, rank)));

@@ -40,6 +40,16 @@ template <typename Shape> std::optional<int64_t> tensorBytes(plan::DType dtype, 
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
+/// Whether what lies in a region belongs to a micro-batch, from one segment to another.
+constexpr bool isOfMicroBatch(plan::Region::Kind kind) {
+  return kind == plan::Region::ACTIVATIONS || kind == plan::Region::PAGES;
+}
+
+/// Whether a region holds nothing at the begin and at the end of a segment that runs once a step.
+constexpr bool isEmptyBetweenSteps(plan::Region::Kind kind) {
+  return isOfMicroBatch(kind) || kind == plan::Region::SCRATCH || kind == plan::Region::STEP;
+}
+
 /// Half-open byte range within a slot of a region.
 struct Extent {
   uint32_t region;

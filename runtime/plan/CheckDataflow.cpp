@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// SCRATCH and COMMUNICATION are dead at the start of a segment; ACTIVATIONS hold
+// SCRATCH, STEP and COMMUNICATION are dead at the start of a segment; ACTIVATIONS and PAGES hold
 // what the earlier segments of the same chunk and micro-batch wrote. Reading any other byte
 // of them computes with leftovers, and so does reading a buffer of which another
 // one has overwritten a part: wrong numbers that no later check can see. Buffers
@@ -69,7 +69,7 @@ private:
   }
 
   plan::Region::Kind regionKind(uint32_t buffer) const { return stage.regions(stage.buffers(buffer).region()).kind(); }
-  LastWrites &writes(uint32_t buffer) { return regionKind(buffer) == plan::Region::ACTIVATIONS ? saved : local; }
+  LastWrites &writes(uint32_t buffer) { return isOfMicroBatch(regionKind(buffer)) ? saved : local; }
 
   /// What is wrong with the operands, or an empty string.
   std::string problemOf(const plan::Instruction &instruction) {
@@ -106,7 +106,7 @@ private:
       if (!write)
         problem = "its byte " + std::to_string(begin - extent.begin) + " of " +
                   std::to_string(extent.end - extent.begin) + " was not written before " +
-                  (regionKind(buffer) == plan::Region::ACTIVATIONS ? "for this micro-batch" : "in this segment");
+                  (isOfMicroBatch(regionKind(buffer)) ? "for this micro-batch" : "in this segment");
       else if (!extent.contains(write->extent) && !write->extent.contains(extent))
         problem = "'" + stage.buffers(write->buffer).name() + "' has overwritten a part of it";
       else if (stage.buffers(write->buffer).dtype() != stage.buffers(buffer).dtype())
@@ -128,8 +128,8 @@ private:
   const plan::StageProgram &stage;
   PlanProblems &problems;
   std::set<uint32_t> messages;
-  LastWrites local; // SCRATCH and COMMUNICATION, of the current segment
-  LastWrites saved; // ACTIVATIONS, of one chunk and micro-batch
+  LastWrites local; // SCRATCH, STEP and COMMUNICATION, of the current segment
+  LastWrites saved; // ACTIVATIONS and PAGES, of one chunk and micro-batch
 };
 
 } // namespace

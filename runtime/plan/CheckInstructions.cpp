@@ -26,9 +26,9 @@ using Shape = std::vector<int64_t>;
 /// The checks of one instruction; the first problem found is the one reported.
 class InstructionCheck {
 public:
-  InstructionCheck(const plan::Plan &plan, const RankGrid &grid, const plan::StageProgram &stage, int64_t chunk,
-                   const plan::Instruction &instruction)
-      : plan(plan), grid(grid), stage(stage), chunk(chunk), instruction(instruction) {}
+  InstructionCheck(const plan::Plan &plan, const RankGrid &grid, const plan::StageProgram &stage,
+                   const plan::Segment &segment, const plan::Instruction &instruction)
+      : plan(plan), grid(grid), stage(stage), segment(segment), instruction(instruction) {}
 
   /// What is wrong with the instruction, or an empty string.
   std::string run(const KernelCheck &kernelCheck) {
@@ -65,7 +65,7 @@ private:
   const plan::Plan &plan;
   const RankGrid &grid;
   const plan::StageProgram &stage;
-  int64_t chunk; // of the instruction's segment
+  const plan::Segment &segment; // the instruction's
   const plan::Instruction &instruction;
   std::string problem;
 };
@@ -96,15 +96,26 @@ bool InstructionCheck::cost() {
   return true;
 }
 
-/// The slot of a segment is one of its chunk's activations.
+/// The slot of a segment is one of its chunk's activations, its page one of its chunk's pages; STEP lies over these
+/// and scratch, so that a segment uses either the one or the others.
 bool InstructionCheck::slots() {
+  bool isOnce = segment.kind() == plan::Segment::BEGIN || segment.kind() == plan::Segment::UPDATE;
+  bool hasStep = std::any_of(stage.regions().begin(), stage.regions().end(),
+                             [](const plan::Region &region) { return region.kind() == plan::Region::STEP; });
   for (const auto *operands : {&instruction.inputs(), &instruction.outputs()})
     for (uint32_t index : *operands) {
       const plan::Buffer &buffer = stage.buffers(static_cast<int>(index));
       const plan::Region &region = stage.regions(static_cast<int>(buffer.region()));
-      if (region.kind() == plan::Region::ACTIVATIONS && region.chunk() != chunk)
-        return fail("of chunk " + std::to_string(chunk) + " uses buffer " + std::to_string(index) + " '" +
-                    buffer.name() + "', which lies in the ACTIVATIONS of chunk " + std::to_string(region.chunk()));
+      std::string use = "uses buffer " + std::to_string(index) + " '" + buffer.name() + "', which lies in the ";
+      if (isOfMicroBatch(region.kind()) && region.chunk() != segment.chunk())
+        return fail("of chunk " + std::to_string(segment.chunk()) + " " + use + plan::Region::Kind_Name(region.kind()) +
+                    " of chunk " + std::to_string(region.chunk()));
+      if (region.kind() == plan::Region::PAGES && isOnce)
+        return fail(use + "PAGES, but no micro-batch has one in a segment that runs once a step");
+      if (region.kind() == plan::Region::STEP && !isOnce)
+        return fail(use + "STEP region, which BEGIN and UPDATE alone may use");
+      if (isOnce && hasStep && region.kind() != plan::Region::STEP && isEmptyBetweenSteps(region.kind()))
+        return fail(use + plan::Region::Kind_Name(region.kind()) + ", over which the STEP region lies");
     }
   return true;
 }
@@ -314,8 +325,7 @@ void tgpt::runtime::checkInstructions(const plan::Plan &plan, const RankGrid &gr
     for (int s = 0; s < stage.segments_size(); ++s)
       for (int i = 0; i < stage.segments(s).instructions_size() && !problems.full(); ++i) {
         std::string problem =
-            InstructionCheck(plan, grid, stage, stage.segments(s).chunk(), stage.segments(s).instructions(i))
-                .run(kernelCheck);
+            InstructionCheck(plan, grid, stage, stage.segments(s), stage.segments(s).instructions(i)).run(kernelCheck);
         if (!problem.empty())
           problems.add(instructionPlace(plan, stage, s, i) + ": " + problem);
       }

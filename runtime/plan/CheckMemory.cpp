@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // After these checks every buffer lies within its region and the region within
-// the arena, for every slot, and no arithmetic on them overflows.
+// the arena, for every slot, and no arithmetic on them overflows. Regions share no byte,
+// but for the pages of several chunks, which are the same, and what lies over others by design.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/BufferExtent.h"
@@ -53,6 +54,8 @@ public:
 private:
   void checkRegions();
   void checkRegion(int index);
+  void checkSamePages(int first, int index);
+  int64_t checkStep(int index);
   void checkBuffer(int index);
   void checkVariable(const plan::Variable &variable);
   void checkVariableRegion(const plan::Variable &variable, const std::string &where);
@@ -79,19 +82,20 @@ static std::string regionText(const plan::StageProgram &stage, int index) {
 void StageMemory::checkRegion(int index) {
   const plan::Region &region = stage.regions(index);
   std::string where = place + ", " + regionText(stage, index);
-  if (region.kind() <= plan::Region::KIND_UNSPECIFIED || region.kind() > plan::Region::COMMUNICATION)
+  if (region.kind() <= plan::Region::KIND_UNSPECIFIED || region.kind() > plan::Region::STEP)
     return problems.add(place + ", region " + std::to_string(index) + " has the unknown kind " +
                         std::to_string(static_cast<int>(region.kind())));
   if (region.offset_bytes() < 0 || region.slot_bytes() < 0 || region.slots() < 1)
     return problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + ", slot size " +
                         std::to_string(region.slot_bytes()) + " and " + std::to_string(region.slots()) + " slots");
-  if (region.slots() > 1 && region.kind() != plan::Region::ACTIVATIONS)
+  if (region.slots() > 1 && !isOfMicroBatch(region.kind()))
     problems.add(where + " has " + std::to_string(region.slots()) +
-                 " slots, but only ACTIVATIONS may have more than one");
+                 " slots, but only ACTIVATIONS and PAGES may have more than one");
   if (region.chunk() < 0)
     problems.add(where + " is of chunk " + std::to_string(region.chunk()) + ", the first chunk is 0");
-  if (region.chunk() > 0 && region.kind() != plan::Region::ACTIVATIONS)
-    problems.add(where + " is of chunk " + std::to_string(region.chunk()) + ", but only ACTIVATIONS are of a chunk");
+  if (region.chunk() > 0 && !isOfMicroBatch(region.kind()))
+    problems.add(where + " is of chunk " + std::to_string(region.chunk()) +
+                 ", but only ACTIVATIONS and PAGES are of a chunk");
   if (region.offset_bytes() % regionGrainBytes != 0 || region.slot_bytes() % regionGrainBytes != 0)
     problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + " and slot size " +
                  std::to_string(region.slot_bytes()) + ", both must be multiples of " +
@@ -107,14 +111,42 @@ void StageMemory::checkRegion(int index) {
                  " bytes ends beyond the arena of " + std::to_string(stage.arena_bytes()) + " bytes");
 }
 
+/// The pages of all chunks are the same bytes.
+void StageMemory::checkSamePages(int first, int index) {
+  const plan::Region &one = stage.regions(first), &other = stage.regions(index);
+  if (one.offset_bytes() != other.offset_bytes() || one.slot_bytes() != other.slot_bytes() ||
+      one.slots() != other.slots())
+    problems.add(place + ", " + regionText(stage, index) + " has " + std::to_string(other.slots()) + " pages of " +
+                 std::to_string(other.slot_bytes()) + " bytes at " + std::to_string(other.offset_bytes()) +
+                 ", but those of chunk " + std::to_string(one.chunk()) + " are " + std::to_string(one.slots()) +
+                 " of " + std::to_string(one.slot_bytes()) + " at " + std::to_string(one.offset_bytes()));
+}
+
+/// Nothing that is held between the segments of a micro-batch's turn, and beyond it, lies under STEP. Its end.
+int64_t StageMemory::checkStep(int index) {
+  const plan::Region &step = stage.regions(index);
+  int64_t begin = step.offset_bytes(), end = begin + step.slot_bytes();
+  for (int i = 0; i < stage.regions_size(); ++i) {
+    const plan::Region &region = stage.regions(i);
+    int64_t bytes = region.slots() * region.slot_bytes();
+    if (!isEmptyBetweenSteps(region.kind()) && bytes > 0 && begin < end && region.offset_bytes() < end &&
+        begin < region.offset_bytes() + bytes)
+      problems.add(place + ", " + regionText(stage, index) + " from " + std::to_string(begin) + " to " +
+                   std::to_string(end) + " lies over " + regionText(stage, i) + " at " +
+                   std::to_string(region.offset_bytes()));
+  }
+  return end;
+}
+
 void StageMemory::checkRegions() {
   if (stage.arena_bytes() < 0)
     return problems.add(place + " has an arena of " + std::to_string(stage.arena_bytes()) + " bytes");
-  std::set<int64_t> chunks;
+  std::set<std::pair<plan::Region::Kind, int64_t>> chunks;
   for (int i = 0; i < stage.regions_size(); ++i) {
     checkRegion(i);
     const plan::Region &region = stage.regions(i);
-    if (region.kind() == plan::Region::ACTIVATIONS && !chunks.insert(region.chunk()).second)
+    if ((isOfMicroBatch(region.kind()) || region.kind() == plan::Region::STEP) &&
+        !chunks.emplace(region.kind(), region.chunk()).second)
       problems.add(place + ", " + regionText(stage, i) + " is a second one of chunk " + std::to_string(region.chunk()));
   }
   if (problems.any())
@@ -124,11 +156,19 @@ void StageMemory::checkRegions() {
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return stage.regions(a).offset_bytes() < stage.regions(b).offset_bytes(); });
   int64_t end = 0;
-  int last = -1;
+  int last = -1, step = -1, pages = -1;
   for (int i : order) {
     const plan::Region &region = stage.regions(i);
     int64_t bytes = region.slots() * region.slot_bytes();
-    if (bytes == 0)
+    if (region.kind() == plan::Region::STEP)
+      step = i;
+    if (region.kind() == plan::Region::PAGES && pages >= 0) {
+      checkSamePages(pages, i);
+      continue;
+    }
+    if (region.kind() == plan::Region::PAGES)
+      pages = i;
+    if (bytes == 0 || region.kind() == plan::Region::STEP)
       continue;
     if (region.offset_bytes() < end)
       problems.add(place + ", " + regionText(stage, i) + " starts at " + std::to_string(region.offset_bytes()) +
@@ -136,6 +176,8 @@ void StageMemory::checkRegions() {
     end = std::max(end, region.offset_bytes() + bytes);
     last = i;
   }
+  if (step >= 0)
+    end = std::max(end, checkStep(step));
   if (end != stage.arena_bytes())
     problems.add(place + " has an arena of " + std::to_string(stage.arena_bytes()) + " bytes, but its regions end at " +
                  std::to_string(end));

@@ -7,7 +7,9 @@
 //
 // Every segment runs as often as its kind says. Of a chunk and micro-batch the segments
 // run in the order forward, backward, weight_gradient and in one activation slot, which
-// belongs to the micro-batch from its first to its last entry that names the slot.
+// belongs to the micro-batch from its first to its last entry that names the slot. A page,
+// which the chunks share, belongs to a chunk and micro-batch from the first to the last
+// of its entries that name it, and an entry whose instructions use pages names one.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/PlanProblems.h"
@@ -29,6 +31,10 @@ public:
     for (const plan::Region &region : stage.regions())
       if (region.kind() == plan::Region::ACTIVATIONS)
         slots[region.chunk()] = region.slots();
+      else if (region.kind() == plan::Region::PAGES)
+        pages[region.chunk()] = region.slots();
+    for (const plan::Segment &segment : stage.segments())
+      usesPages.push_back(doesUsePages(segment));
   }
 
   void check() {
@@ -43,6 +49,7 @@ public:
     checkOrder();
     checkTrees();
     checkSlots();
+    checkPages();
   }
 
 private:
@@ -68,12 +75,15 @@ private:
   void checkOrder();
   void checkTrees();
   void checkSlots();
+  void checkPages();
+  bool doesUsePages(const plan::Segment &segment) const;
 
   const plan::StageProgram &stage;
   int64_t microBatches;
   PlanProblems &problems;
   std::string place;
-  std::map<int64_t, int64_t> slots;                                          // by chunk
+  std::map<int64_t, int64_t> slots, pages;                                   // by chunk
+  std::vector<bool> usesPages;                                               // by segment
   plan::ScheduleEntry::Phase phase = plan::ScheduleEntry::PHASE_UNSPECIFIED; // of the entries so far
   std::map<uint32_t, std::map<int64_t, int>> runs;                           // segment -> micro-batch -> schedule entry
 };
@@ -100,6 +110,8 @@ void StageSchedule::checkOnce(int index) {
   const plan::ScheduleEntry &entry = stage.schedule(index);
   if (entry.micro_batch() != -1 || entry.slot() != 0)
     problems.add(entryText(index) + " runs once per step, its micro-batch must be -1 and its slot 0");
+  if (entry.page() != 0)
+    problems.add(entryText(index) + " runs once per step, but has page " + std::to_string(entry.page()));
   if (entry.phase() != plan::ScheduleEntry::PHASE_UNSPECIFIED)
     problems.add(entryText(index) + " runs once per step, but names a phase of the pipeline");
   if (kindAt(index) == plan::Segment::BEGIN && index > 0 && kindAt(index - 1) != plan::Segment::BEGIN)
@@ -134,6 +146,26 @@ void StageSchedule::checkEntry(int index) {
   if (entry.slot() < 0 || entry.slot() >= count)
     problems.add(entryText(index) + ": " + (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) + " has " +
                  std::to_string(count) + " activation slots");
+  auto paged = pages.find(chunk);
+  if (int64_t most = paged == pages.end() ? 0 : paged->second; entry.page() < 0 || entry.page() > most)
+    problems.add(entryText(index) + " has page " + std::to_string(entry.page()) + ", but chunk " +
+                 std::to_string(chunk) + " has " + std::to_string(most) + " pages");
+  if (entry.page() == 0 && usesPages[entry.segment()])
+    problems.add(entryText(index) + " has no page, but its instructions use one");
+}
+
+/// Operands are checked later: those that there are not use none.
+bool StageSchedule::doesUsePages(const plan::Segment &segment) const {
+  auto isPaged = [&](uint32_t buffer) {
+    return buffer < static_cast<uint32_t>(stage.buffers_size()) &&
+           stage.regions(static_cast<int>(stage.buffers(static_cast<int>(buffer)).region())).kind() ==
+               plan::Region::PAGES;
+  };
+  return std::any_of(segment.instructions().begin(), segment.instructions().end(),
+                     [&](const plan::Instruction &instruction) {
+                       return std::any_of(instruction.inputs().begin(), instruction.inputs().end(), isPaged) ||
+                              std::any_of(instruction.outputs().begin(), instruction.outputs().end(), isPaged);
+                     });
 }
 
 /// Warm-up, then steady, then cool-down.
@@ -233,6 +265,34 @@ void StageSchedule::checkSlots() {
                      " is in flight in it until entry " + std::to_string(until));
     }
     holder[placeAt(i)] = i;
+  }
+}
+
+void StageSchedule::checkPages() {
+  using Holder = std::pair<int64_t, int64_t>;     // chunk and micro-batch
+  std::map<Holder, std::pair<int64_t, int>> held; // its page, and the last entry that names it
+  for (int i = 0; i < stage.schedule_size(); ++i) {
+    const plan::ScheduleEntry &entry = stage.schedule(i);
+    if (entry.page() == 0)
+      continue;
+    auto [found, isFirst] = held.try_emplace({segmentAt(i).chunk(), entry.micro_batch()}, std::pair(entry.page(), i));
+    if (!isFirst && found->second.first != entry.page())
+      problems.add(entryText(i) + " has page " + std::to_string(entry.page()) + ", but an entry before it page " +
+                   std::to_string(found->second.first));
+    found->second.second = i;
+  }
+  std::map<int64_t, Holder> holderOf; // by page
+  for (int i = 0; i < stage.schedule_size(); ++i) {
+    const plan::ScheduleEntry &entry = stage.schedule(i);
+    if (entry.page() == 0)
+      continue;
+    Holder holder = {segmentAt(i).chunk(), entry.micro_batch()};
+    auto before = holderOf.find(entry.page());
+    if (before != holderOf.end() && before->second != holder && held[before->second].second > i)
+      problems.add(entryText(i) + " takes page " + std::to_string(entry.page()) + " while micro-batch " +
+                   std::to_string(before->second.second) + " of chunk " + std::to_string(before->second.first) +
+                   " has it until entry " + std::to_string(held[before->second].second));
+    holderOf[entry.page()] = holder;
   }
 }
 

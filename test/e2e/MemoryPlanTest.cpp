@@ -29,14 +29,13 @@ using namespace tgpt;
 namespace {
 
 constexpr double mostRatio = 1.02;
-// What is not reached: not all chunks of a stage have their slots full at once, weight gradients keep a slot that is
-// mostly read, and a large model's reduced gradients do not fit into what the update finds free.
-constexpr double mostRatioOfChunks = 1.10, mostRatioOfWeightGradients = 1.12, mostRatioOfPieces = 1.05;
+// Not reached where weight gradients wait on stages of a single layer: what its backward keeps is made while all that
+// the forward kept is still read, so a micro-batch that waits has room in its slot that nothing fits into.
+constexpr double mostRatioOfSingleLayers = 1.06;
 
 struct Grid {
   const char *name;
   CompileOptions options;
-  double mostRatio = ::mostRatio;
   bool isForLarge = false; ///< compiled for recipes of more than 32 layers too, which take seconds
 };
 
@@ -61,12 +60,12 @@ std::vector<Grid> grids() {
       {"one rank", options(1, 1, 1, false, 1)},
       {"one rank, 4 samples", with(options(1, 1, 1, false, 1), [](auto &o) { o.microBatchSamples = 4; })},
       {"tp 4, sp", options(1, 1, 4, true, 2)},
-      {"pp 4, tp 2, sp", options(1, 4, 2, true, 8), mostRatio, true},
-      {"pp 2, 2 chunks each, tp 2", with(options(1, 2, 2, true, 4), [](auto &o) { o.vpp = 2; }), mostRatioOfChunks},
+      {"pp 4, tp 2, sp", options(1, 4, 2, true, 8), true},
+      {"pp 2, 2 chunks each, tp 2", with(options(1, 2, 2, true, 4), [](auto &o) { o.vpp = 2; }), true},
+      {"pp 4, 2 chunks each, tp 2", with(options(1, 4, 2, true, 8), [](auto &o) { o.vpp = 2; })},
       {"gpipe, pp 2", with(options(1, 2, 1, false, 4), [](auto &o) { o.schedule = "gpipe"; })},
-      {"zero-bubble, pp 4", with(options(1, 4, 2, true, 8), [](auto &o) { o.schedule = "zero-bubble"; }),
-       mostRatioOfWeightGradients},
-      {"pp 2, zero 1", with(options(4, 2, 4, true, 4), [](auto &o) { o.zero = 1; }), mostRatioOfPieces, true},
+      {"zero-bubble, pp 4", with(options(1, 4, 2, true, 8), [](auto &o) { o.schedule = "zero-bubble"; })},
+      {"pp 2, zero 1", with(options(4, 2, 4, true, 4), [](auto &o) { o.zero = 1; }), true},
       {"zero 1", with(options(8, 1, 1, false, 1), [](auto &o) { o.zero = 1; })},
       {"zero 2", with(options(8, 1, 1, false, 2), [](auto &o) { o.zero = 2; })},
       {"zero 3", with(options(8, 1, 1, false, 1), [](auto &o) { o.zero = 3; })},
@@ -78,7 +77,7 @@ std::vector<Grid> grids() {
                                      })},
       {"pp 2, zero 3", with(options(2, 2, 2, true, 4), [](auto &o) { o.zero = 3; })},
       {"selective", with(options(1, 1, 4, true, 1), [](auto &o) { o.recompute = "selective"; })},
-      {"full, pp 2", with(options(1, 2, 4, true, 4), [](auto &o) { o.recompute = "full"; }), mostRatio, true},
+      {"full, pp 2", with(options(1, 2, 4, true, 4), [](auto &o) { o.recompute = "full"; }), true},
       {"overlap", with(options(2, 1, 4, true, 1), [](auto &o) { o.overlap = true; })},
       {"overlap, pp 2, zero 2", with(options(4, 2, 2, true, 4),
                                      [](auto &o) {
@@ -167,10 +166,11 @@ TEST_P(MemoryPlanTest, ArenaIsWithinTwoPercentOfThePeak) {
     std::snprintf(ratio, sizeof ratio, "%.4f", worst->ratio());
     rows.push_back({GetParam(), grid.name, std::to_string(worst->stage), bytesText(worst->arenaBytes),
                     bytesText(worst->liveBytes()), ratio});
-    EXPECT_LE(worst->ratio(), grid.mostRatio);
+    bool isSingleLayer = options.schedule == "zero-bubble" && recipe.layers <= options.pp;
+    EXPECT_LE(worst->ratio(), isSingleLayer ? mostRatioOfSingleLayers : mostRatio);
     ++compiled;
   }
-  EXPECT_EQ(compiled, isLarge ? 3 : static_cast<int64_t>(grids().size()));
+  EXPECT_EQ(compiled, isLarge ? 4 : static_cast<int64_t>(grids().size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Recipes, MemoryPlanTest, testing::ValuesIn(recipes()), [](const auto &info) {

@@ -96,7 +96,8 @@ public:
         &ScheduleMistakes::swapSchedules, &ScheduleMistakes::dropMessage,      &ScheduleMistakes::moveMessage,
         &ScheduleMistakes::moveToSegment, &ScheduleMistakes::changeChannel,    &ScheduleMistakes::redirectMessage,
         &ScheduleMistakes::swapMessages,  &ScheduleMistakes::changeDepth,      &ScheduleMistakes::turnChannel,
-        &ScheduleMistakes::shareBuffer,   &ScheduleMistakes::changeGroup,      &ScheduleMistakes::moveAcrossStages};
+        &ScheduleMistakes::shareBuffer,   &ScheduleMistakes::changeGroup,      &ScheduleMistakes::moveAcrossStages,
+        &ScheduleMistakes::changePage,    &ScheduleMistakes::changePages};
     return (this->*all[draw(std::size(all))])();
   }
 
@@ -161,6 +162,28 @@ private:
       if (entry.micro_batch() == microBatch)
         entry.set_slot(slot);
     return "change the slot of a micro-batch";
+  }
+  static int64_t pagesOf(const plan::StageProgram &stage) {
+    int64_t pages = 0;
+    for (const plan::Region &region : stage.regions())
+      if (region.kind() == plan::Region::PAGES)
+        pages = region.slots();
+    return pages;
+  }
+  std::string changePage() {
+    plan::StageProgram &changed = stage();
+    auto &schedule = *changed.mutable_schedule();
+    schedule.Mutable(draw(schedule.size()))->set_page(draw(pagesOf(changed) + 2));
+    return "change the page of an entry";
+  }
+  /// A micro-batch takes another page, wherever it has one.
+  std::string changePages() {
+    plan::StageProgram &changed = stage();
+    int64_t microBatch = draw(plan.training().micro_batches()), page = draw(pagesOf(changed) + 1);
+    for (ScheduleEntry &entry : *changed.mutable_schedule())
+      if (entry.micro_batch() == microBatch && entry.page() > 0)
+        entry.set_page(page);
+    return "change the page of a micro-batch";
   }
   std::string changeSegment() {
     plan::StageProgram &changed = stage();

@@ -109,3 +109,129 @@ plan.program @larger_slots mesh (pp = 1) training <sequence_length = 8, samples 
     }
   }
 }
+
+// -----
+
+// Two micro-batches of chunk 0 and one of chunk 1 are in flight, but never more than two
+// together: two pages of 128 bytes, and what chunk 1 keeps beyond a page in its slot.
+// Slots alone would take 2 * 128 + 192 bytes.
+// CHECK-LABEL: plan.program @pages
+// CHECK: plan.stage 0 arena 320 {
+// CHECK-NEXT: plan.region activations slots 2 at 256 holds 0 live 0
+// CHECK-NEXT: plan.region activations chunk 1 slots 1 at 256 holds 64 live 64
+// CHECK-NEXT: plan.region scratch slots 1 at 320 holds 0 live 0
+// CHECK-NEXT: plan.region pages slots 2 at 0 holds 128 live 128
+// CHECK-NEXT: plan.region pages chunk 1 slots 2 at 0 holds 128 live 128
+// CHECK-NEXT: "x" in pages at 0 :
+// CHECK-NEXT: "y" in pages chunk 1 at 0 :
+// CHECK-NEXT: "z" in activations chunk 1 at 0 :
+// CHECK: steady "forward" 0 in 0 page 1
+// CHECK-NEXT: steady "forward.1" 0 in 0 page 2
+// CHECK-NEXT: steady "backward.1" 0 in 0 page 2
+// CHECK-NEXT: steady "forward" 1 in 1 page 2
+// CHECK-NEXT: steady "backward" 0 in 0 page 1
+// CHECK-NEXT: steady "forward.1" 1 in 0 page 1
+// CHECK-NEXT: steady "backward.1" 1 in 0 page 1
+// CHECK-NEXT: steady "backward" 1 in 1 page 2
+plan.program @pages mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 2
+    plan.region activations chunk 1 slots 1
+    plan.region scratch slots 1
+    %x = plan.buffer "x" in activations : !plan.buffer<32xf32>
+    %y = plan.buffer "y" in activations chunk 1 : !plan.buffer<32xf32>
+    %z = plan.buffer "z" in activations chunk 1 : !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
+    }
+    plan.segment forward "forward.1" chunk 1 {
+      plan.kernel "fill"() -> (%y) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
+      plan.kernel "fill"() -> (%z) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+    }
+    plan.segment backward "backward.1" chunk 1 {
+      plan.kernel "copy"(%z) -> (%z) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%y) -> (%y) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+    }
+    plan.schedule [steady "forward" 0 in 0, steady "forward.1" 0 in 0, steady "backward.1" 0 in 0,
+      steady "forward" 1 in 1, steady "backward" 0 in 0, steady "forward.1" 1 in 0, steady "backward.1" 1 in 0,
+      steady "backward" 1 in 1]
+  }
+}
+
+// -----
+
+// What a backward keeps for the weight gradients, and finds no room for in the slot, lies in
+// a page: of two micro-batches in flight one at a time has it. Slots alone would take
+// 2 * 192 bytes.
+// CHECK-LABEL: plan.program @waiting
+// CHECK: plan.stage 0 arena 320 {
+// CHECK-NEXT: plan.region activations slots 2 at 64 holds 128 live 128
+// CHECK-NEXT: plan.region scratch slots 1 at 320 holds 0 live 0
+// CHECK-NEXT: plan.region pages slots 1 at 0 holds 64 live 64
+// CHECK-NEXT: "x" in activations at 0 :
+// CHECK-NEXT: "g" in pages at 0 :
+// CHECK: steady "forward" 0 in 0,
+// CHECK-NEXT: steady "forward" 1 in 1,
+// CHECK-NEXT: steady "backward" 0 in 0 page 1,
+// CHECK-NEXT: steady "weight_gradient" 0 in 0 page 1,
+// CHECK-NEXT: steady "backward" 1 in 1 page 1,
+// CHECK-NEXT: steady "weight_gradient" 1 in 1 page 1]
+plan.program @waiting mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 2
+    plan.region scratch slots 1
+    %x = plan.buffer "x" in activations : !plan.buffer<32xf32>
+    %g = plan.buffer "g" in activations : !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "fill"() -> (%g) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+    }
+    plan.segment weight_gradient "weight_gradient" {
+      plan.kernel "copy"(%g) -> (%g) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+    }
+    plan.schedule [steady "forward" 0 in 0, steady "forward" 1 in 1, steady "backward" 0 in 0,
+      steady "weight_gradient" 0 in 0, steady "backward" 1 in 1, steady "weight_gradient" 1 in 1]
+  }
+}
+
+// -----
+
+// An update runs when no micro-batch is in flight, so what it needs may lie over both slots.
+// In scratch it would come on top of them.
+// CHECK-LABEL: plan.program @step
+// CHECK: plan.stage 0 arena 320 {
+// CHECK-NEXT: plan.region activations slots 2 at 64 holds 128 live 128
+// CHECK-NEXT: plan.region scratch slots 1 at 320 holds 0 live 0
+// CHECK-NEXT: plan.region communication slots 1 at 0 holds 64 live 64
+// CHECK-NEXT: plan.region step slots 1 at 64 holds 256 live 256
+// CHECK-NEXT: "x" in activations at 0 :
+// CHECK-NEXT: "m" in communication at 0 :
+// CHECK-NEXT: "u" in step at 0 :
+plan.program @step mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.channel @c from 0 to 0 depth 1 : !plan.buffer<16xf32>
+  plan.stage 0 {
+    plan.region activations slots 2
+    plan.region scratch slots 1
+    plan.region communication slots 1
+    %x = plan.buffer "x" in activations : !plan.buffer<32xf32>
+    %m = plan.buffer "m" in communication : !plan.buffer<16xf32>
+    %u = plan.buffer "u" in scratch : !plan.buffer<64xf32>
+    plan.messages @c in %m : !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+    }
+    plan.segment update "update" {
+      plan.kernel "fill"() -> (%u) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<64xf32>
+    }
+  }
+}

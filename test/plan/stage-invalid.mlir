@@ -562,3 +562,92 @@ plan.program @buffer_c1_chunk mesh (dp = 2, pp = 1, tp = 3) training <sequence_l
     %a = plan.buffer "a" in activations chunk 1 : !plan.buffer<2xf32>
   }
 }
+
+// -----
+
+// C1: what runs once a step has no copies.
+plan.program @region_c1_step mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    // expected-error @below {{of kind 'step' has 2 slots, expected 1}}
+    plan.region step slots 2
+  }
+}
+
+// -----
+
+// C3: all chunks have the same pages.
+plan.program @stage_c3_pages mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 256 {
+    // expected-note @below {{2 of 64 at 0 here}}
+    plan.region pages slots 2 at 0 holds 64 live 64
+    // expected-error @below {{has 2 pages of 64 bytes at 128, expected those of the other chunks}}
+    plan.region pages chunk 1 slots 2 at 128 holds 64 live 64
+  }
+}
+
+// -----
+
+// C3: step lies over nothing that is held from one step to the next.
+plan.program @stage_c3_step mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 128 {
+    plan.region parameters slots 1 at 0 holds 64 live 64
+    plan.region scratch slots 1 at 64 holds 64 live 64
+    // expected-error @below {{at 0 lies over the region of kind 'parameters' at 0}}
+    plan.region step slots 1 at 0 holds 128 live 128
+  }
+}
+
+// -----
+
+// C4: a micro-batch does not use what segments that run once a step have.
+plan.program @segment_c4_forward mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region step slots 1
+    %a = plan.buffer "a" in step : !plan.buffer<2xf32>
+    plan.segment forward "forward" {
+      // expected-error @below {{of a segment of kind 'forward' uses 'a', which lies in the region of kind 'step'}}
+      plan.input "a" into %a : !plan.buffer<2xf32>
+    }
+  }
+}
+
+// -----
+
+// C4: nor do these use what lies under it.
+plan.program @segment_c4_update mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region scratch slots 1
+    plan.region step slots 1
+    %a = plan.buffer "a" in scratch : !plan.buffer<2xf32>
+    plan.segment update "update" {
+      // expected-error @below {{of a segment of kind 'update' uses 'a', which lies in the region of kind 'scratch'}}
+      plan.input "a" into %a : !plan.buffer<2xf32>
+    }
+  }
+}
+
+// -----
+
+// C2: of a schedule, a page that there is.
+plan.program @schedule_c2_page mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.region pages slots 1
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "forward" with page 2, but the stage has 1}}
+    plan.schedule [steady "forward" 0 in 0 page 2]
+  }
+}
+
+// -----
+
+// C2: of a schedule, an update has no page.
+plan.program @schedule_c2_update mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment update "update" {
+    }
+    // expected-error @below {{runs segment "update" with page 1, but it runs once a step}}
+    plan.schedule ["update" page 1]
+  }
+}

@@ -168,7 +168,7 @@ TEST(PackBuffers, TheSameInputGivesTheSameOffsets) {
 TEST(PackBuffers, WhatIsFreeOfASlotIsUsed) {
   Space slot;
   slot.taken = {{{0, 2, 64}, 0}, {{0, 0, 128}, 64}};
-  slot.splitBytes = 256;
+  slot.splits = {256};
   std::vector<Lifetime> buffers = {{0, 0, 128}, {1, 1, 128}, {1, 1, 64}};
   Packing packing = packBuffers(buffers, alignment, slot);
   EXPECT_EQ(packing.offsets[0], 256);
@@ -180,7 +180,7 @@ TEST(PackBuffers, WhatIsFreeOfASlotIsUsed) {
 TEST(PackBuffers, NothingLiesAcrossTheSplit) {
   Space slot;
   slot.taken = {{{0, 0, 128}, 0}};
-  slot.splitBytes = 256;
+  slot.splits = {256};
   Packing packing = packBuffers({{0, 0, 192}}, alignment, slot);
   EXPECT_EQ(packing.offsets[0], 256);
   EXPECT_EQ(packing.endBytes, 256 + 192);
@@ -197,7 +197,7 @@ TEST(PackBuffers, DrawnSlotsStayIntact) {
       slot.taken.push_back({{0, 12 - 2 * i, bytes}, end});
       end += bytes;
     }
-    slot.splitBytes = end;
+    slot.splits = {end};
     std::vector<Lifetime> buffers;
     for (int i = 0; i < 20; ++i) {
       int64_t first = static_cast<int64_t>(random() % 12);
@@ -210,9 +210,9 @@ TEST(PackBuffers, DrawnSlotsStayIntact) {
       all.push_back(placed.lifetime);
       offsets.push_back(placed.offset);
     }
-    EXPECT_GE(packing.endBytes, std::max(slowPeak(all), slot.splitBytes));
+    EXPECT_GE(packing.endBytes, std::max(slowPeak(all), slot.endlessFrom()));
     for (size_t i = 0; i < buffers.size(); ++i) {
-      EXPECT_TRUE(offsets[i] >= slot.splitBytes || offsets[i] + all[i].bytes <= slot.splitBytes) << "across the split";
+      EXPECT_TRUE(offsets[i] >= slot.endlessFrom() || offsets[i] + all[i].bytes <= slot.endlessFrom()) << "across the split";
       EXPECT_LE(offsets[i] + all[i].bytes, packing.endBytes);
       for (size_t j = 0; j < all.size(); ++j)
         if (i != j && liveTogether(all[i], all[j])) {

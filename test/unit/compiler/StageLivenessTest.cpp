@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/report/StageLiveness.h"
 #include "runtime/plan/BufferExtent.h"
-#include "test/unit/plan/TinyPipeline.h"
+#include "test/unit/plan/ChunkedPlan.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -38,16 +38,16 @@ std::vector<int64_t> slowBytes(const plan::StageProgram &stage) {
     for (const plan::Instruction &instruction : stage.segments(stage.schedule(e).segment()).instructions()) {
       for (const auto *operands : {&instruction.inputs(), &instruction.outputs()})
         for (uint32_t buffer : *operands) {
-          if (kindOf(buffer) != plan::Region::ACTIVATIONS && kindOf(buffer) != plan::Region::SCRATCH)
+          if (!runtime::isEmptyBetweenSteps(kindOf(buffer)))
             continue;
-          bool isKept = kindOf(buffer) == plan::Region::ACTIVATIONS && segmentsOf[buffer].size() > 1;
+          bool isKept = runtime::isOfMicroBatch(kindOf(buffer)) && segmentsOf[buffer].size() > 1;
           Instance instance = {buffer, isKept ? stage.schedule(e).micro_batch() : 1000000 + e};
           lives.try_emplace(instance, time, time).first->second.second = time;
         }
       ++time;
     }
   for (int i = 0; i < stage.buffers_size(); ++i)
-    if (kindOf(i) != plan::Region::ACTIVATIONS && kindOf(i) != plan::Region::SCRATCH)
+    if (!runtime::isEmptyBetweenSteps(kindOf(i)))
       always += runtime::tensorBytes(stage.buffers(i).dtype(), stage.buffers(i).shape()).value_or(0);
   std::vector<int64_t> bytes(time, always);
   for (const auto &[instance, life] : lives)
@@ -69,15 +69,16 @@ std::vector<int64_t> fastBytes(const plan::StageProgram &stage, const StageLiven
 } // namespace
 
 TEST(StageLiveness, EqualsFollowingEveryBuffer) {
-  for (int64_t microBatches : {1, 2, 3, 6}) {
-    plan::Plan plan = test::tinyPipeline(2, 2, microBatches);
+  std::vector<plan::Plan> plans = {test::chunkedPlan(), test::pagedPlan()};
+  for (int64_t microBatches : {1, 2, 3, 6})
+    plans.push_back(test::tinyPipeline(2, 2, microBatches));
+  for (const plan::Plan &plan : plans)
     for (const plan::StageProgram &stage : plan.stages()) {
       StageLiveness liveness(stage);
       std::vector<int64_t> slow = slowBytes(stage), fast = fastBytes(stage, liveness);
-      EXPECT_EQ(fast, slow) << "stage " << stage.stage() << " of " << microBatches << " micro-batches";
+      EXPECT_EQ(fast, slow) << "stage " << stage.stage() << " of plan " << &plan - plans.data();
       EXPECT_EQ(liveness.peak().bytes, *std::max_element(slow.begin(), slow.end()));
     }
-  }
 }
 
 TEST(StageLiveness, WhatIsLiveAddsUpAtEveryMoment) {

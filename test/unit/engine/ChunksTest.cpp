@@ -18,8 +18,8 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 using namespace tgpt::test;
 
-TEST(Chunks, GiveTheNumbersOfTheModel) {
-  Job job(chunkedPlan(), referenceOptions());
+static void expectNumbersOfTheModel(const plan::Plan &plan) {
+  Job job(plan, referenceOptions());
   job.initializeVariables();
   TinyInputs inputs;
   std::vector<double> gradient;
@@ -34,11 +34,22 @@ TEST(Chunks, GiveTheNumbersOfTheModel) {
   }
 }
 
+TEST(Chunks, GiveTheNumbersOfTheModel) {
+  expectNumbersOfTheModel(chunkedPlan());
+}
+
+// Micro-batch 2 of chunk 1 has the page that micro-batch 0 of chunk 0 had.
+TEST(Chunks, GiveThemWithPagesToo) {
+  expectNumbersOfTheModel(pagedPlan());
+}
+
 // Every slot of every chunk is used, and nothing beyond them.
 TEST(Chunks, UseThePlannedBytes) {
-  Job job(chunkedPlan(), referenceOptions());
-  job.initializeVariables();
-  TinyInputs inputs;
-  job.runStep(inputs);
-  EXPECT_EQ(job.highWaterBytes(0), job.plannedBytes(0));
+  for (const plan::Plan &plan : {chunkedPlan(), pagedPlan()}) {
+    Job job(plan, referenceOptions());
+    job.initializeVariables();
+    TinyInputs inputs;
+    job.runStep(inputs);
+    EXPECT_EQ(job.highWaterBytes(0), job.plannedBytes(0));
+  }
 }

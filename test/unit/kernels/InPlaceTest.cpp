@@ -21,6 +21,7 @@ static const std::map<std::string, std::map<size_t, size_t>> sharedBuffers = {
     {"cross_entropy_grad", {{0, 0}}},
     {"gelu_grad", {{0, 0}}},
     {"copy", {{0, 0}}},
+    {"swiglu_grad", {{0, 1}, {1, 2}}},
     {"dropout", {{0, 0}}}};
 
 static std::vector<std::vector<char>> runInPlace(const Case &kase, const Kernel &kernel,

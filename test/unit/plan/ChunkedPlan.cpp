@@ -99,3 +99,68 @@ plan::Plan tgpt::test::chunkedPlan() {
   b.run(0, Update);
   return b.build();
 }
+
+static int regionOf(const plan::StageProgram &stage, plan::Region::Kind kind, int64_t chunk) {
+  for (int i = 0; i < stage.regions_size(); ++i)
+    if (stage.regions(i).kind() == kind && stage.regions(i).chunk() == chunk)
+      return i;
+  throw std::out_of_range("no such region");
+}
+
+/// A region of the same size behind the others, to which the buffers of `from` go.
+static void moveTo(plan::StageProgram &stage, plan::Region::Kind kind, int from, int64_t slots) {
+  plan::Region region = stage.regions(from);
+  region.set_kind(kind);
+  region.set_slots(slots);
+  stage.mutable_regions(from)->set_slot_bytes(0);
+  stage.mutable_regions(from)->set_peak_live_bytes(0);
+  for (plan::Buffer &buffer : *stage.mutable_buffers())
+    if (buffer.region() == static_cast<uint32_t>(from))
+      buffer.set_region(static_cast<uint32_t>(stage.regions_size()));
+  *stage.add_regions() = region;
+}
+
+/// Regions that hold something for longer than a micro-batch, then pages, then scratch; step over both.
+static void layOutPaged(plan::StageProgram &stage) {
+  using plan::Region;
+  int64_t end = 0;
+  auto place = [&](Region::Kind kind, int64_t chunk, int64_t offset) {
+    Region &region = *stage.mutable_regions(regionOf(stage, kind, chunk));
+    region.set_offset_bytes(offset);
+    end = std::max(end, offset + region.slots() * region.slot_bytes());
+  };
+  for (Region::Kind kind : {Region::PARAMETERS, Region::GRADIENTS, Region::OPTIMIZER, Region::COMMUNICATION})
+    place(kind, 0, end);
+  int64_t pages = end;
+  place(Region::PAGES, 0, pages);
+  place(Region::PAGES, 1, pages);
+  place(Region::ACTIVATIONS, 0, end);
+  place(Region::ACTIVATIONS, 1, end);
+  place(Region::SCRATCH, 0, end);
+  place(Region::STEP, 0, pages);
+  stage.set_arena_bytes(end);
+}
+
+plan::Plan tgpt::test::pagedPlan() {
+  plan::Plan plan = chunkedPlan();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  for (int64_t chunk : {0, 1})
+    moveTo(stage, plan::Region::PAGES, regionOf(stage, plan::Region::ACTIVATIONS, chunk), 5);
+  uint32_t scratch = stage.segments(Update).instructions(0).outputs(0);
+  stage.mutable_buffers(static_cast<int>(scratch))->set_region(static_cast<uint32_t>(stage.regions_size()));
+  stage.mutable_buffers(static_cast<int>(scratch))->set_offset_bytes(0);
+  plan::Region &rest = *stage.mutable_regions(regionOf(stage, plan::Region::SCRATCH, 0));
+  rest.set_slot_bytes(rest.slot_bytes() - 64); // it was the last
+  rest.set_peak_live_bytes(std::min(rest.peak_live_bytes(), rest.slot_bytes()));
+  plan::Region &step = *stage.add_regions();
+  step.set_kind(plan::Region::STEP);
+  step.set_slots(1);
+  step.set_slot_bytes(64);
+  step.set_peak_live_bytes(8);
+  const int64_t pages[2][3] = {{1, 2, 4}, {3, 5, 1}}; // of chunk and micro-batch: the last takes what the first had
+  for (plan::ScheduleEntry &entry : *stage.mutable_schedule())
+    if (entry.micro_batch() >= 0)
+      entry.set_page(pages[stage.segments(static_cast<int>(entry.segment())).chunk()][entry.micro_batch()]);
+  layOutPaged(stage);
+  return plan;
+}

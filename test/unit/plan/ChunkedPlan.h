@@ -41,6 +41,9 @@ enum ChunkedSegment : uint32_t {
 
 plan::Plan chunkedPlan();
 
+/// The same, but what is kept lies in five pages that the chunks share, and what the update needs over them.
+plan::Plan pagedPlan();
+
 /// What it computes, fed with tinyInput: element `i` of g after a step, 6 x + 5 w summed.
 inline double chunkedGradient(int64_t i) {
   double sum = 0;
