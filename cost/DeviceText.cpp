@@ -14,12 +14,6 @@ using namespace tgpt::cost;
 
 namespace {
 
-/// Shortest text that gives the same double back.
-std::string exact(double value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
-}
-
 std::vector<std::string> split(const std::string &text, char separator) {
   std::vector<std::string> parts(1);
   for (char c : text)
@@ -84,6 +78,11 @@ std::string read(const DeviceField &, const std::string &text, EfficiencyCurve &
 }
 
 } // namespace
+
+std::string tgpt::cost::exact(double value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
 
 std::optional<double> tgpt::cost::parseNumber(const std::string &text) {
   double number = 0;

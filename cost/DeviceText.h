@@ -24,6 +24,9 @@ std::string deviceText(const DeviceProfile &device);
 /// Reads what `deviceText` writes: every key once. None with `error` set where it is not that.
 std::optional<DeviceProfile> parseDevice(const std::string &text, std::string &error);
 
+/// The shortest text that gives the same number back.
+std::string exact(double value);
+
 /// The whole of `text` as a number, or none.
 std::optional<double> parseNumber(const std::string &text);
 

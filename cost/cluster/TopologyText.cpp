@@ -8,16 +8,10 @@
 #include "cost/cluster/TopologyText.h"
 #include "cost/DeviceText.h"
 #include "cost/cluster/ClusterFields.h"
-#include <charconv>
 #include <cmath>
 
 namespace tgpt::cost {
 namespace {
-
-std::string exact(double value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
-}
 
 std::vector<std::string> split(const std::string &text, char separator) {
   std::vector<std::string> parts(1);

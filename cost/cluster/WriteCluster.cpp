@@ -11,17 +11,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "cost/cluster/WriteCluster.h"
+#include "cost/DeviceText.h"
 #include "cost/cluster/ClusterFields.h"
-#include <charconv>
 
 namespace tgpt::cost {
 namespace {
-
-/// Shortest text that gives the same double back.
-std::string exact(double value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
-}
 
 std::string textOf(double value) {
   return exact(value);
