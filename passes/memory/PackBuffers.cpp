@@ -18,7 +18,7 @@
 using namespace tgpt;
 
 /// Neighbours looked at while improving a packing that is above the bound.
-static constexpr int64_t mostNeighbours = 100000;
+static constexpr int64_t mostNeighbours = 40000;
 
 namespace {
 

@@ -110,13 +110,15 @@ Chosen compileToPlan(InProcessCompiler &compiler, const ModelRecipe &recipe, con
 
 /// What the cut was chosen by is what the plan needs: the same but for small buffers and packing, and, where weight
 /// gradients run apart, what a layer holds for a moment beyond the larger of before and after its backward. The plan
-/// needs less where scratch finds room in what a slot has free, so less by the scratch at most.
-void expectMemoryAsPlanned(const Chosen &chosen, double tolerance = 0.03) {
+/// needs less where scratch finds room in what a slot has free, so less by the scratch at most. The cut counts slots of
+/// each chunk and of what waits for weight gradients; where the plan has pages instead, it needs less by a third at most.
+void expectMemoryAsPlanned(const Chosen &chosen, double tolerance = 0.03, bool mayHavePages = false) {
   ASSERT_EQ(chosen.arenaBytes.size(), chosen.summary.cut.ranks.size());
   for (size_t stage = 0; stage < chosen.arenaBytes.size(); ++stage) {
     const RankCost &rank = chosen.summary.cut.ranks[stage];
     EXPECT_GE(double(rank.bytes()), double(chosen.arenaBytes[stage]) * (1 - tolerance)) << "stage " << stage;
-    EXPECT_LE(double(rank.bytes() - rank.scratchBytes), double(chosen.arenaBytes[stage]) * (1 + tolerance))
+    EXPECT_LE(double(rank.bytes() - rank.scratchBytes),
+              double(chosen.arenaBytes[stage]) * (1 + (mayHavePages ? 0.6 : tolerance)))
         << "stage " << stage;
   }
 }
@@ -214,7 +216,7 @@ TEST(StageCutTest, memoryIsAsPlanned) {
       SCOPED_TRACE(std::string(recompute) + " " + schedule + " zero " + std::to_string(zero) + " vpp " +
                    std::to_string(vpp));
       bool isSplit = options.schedule == "zero-bubble";
-      expectMemoryAsPlanned(compileToPlan(compiler, recipe, options), isSplit ? 0.08 : 0.03);
+      expectMemoryAsPlanned(compileToPlan(compiler, recipe, options), isSplit ? 0.08 : 0.03, isSplit || vpp > 1);
     }
 }
 
