@@ -111,7 +111,7 @@ static Sample sampleSend(int64_t bytes, const SampleBudget &budget) {
     else
       to.receive(tensors.whole[1]), from.send(tensors.whole[1]);
   });
-  RankTeam team(2, 1, false);
+  RankTeam team(ranksUpTo(2), 1, false);
   Sample both = sample(team, task, budget);
   both.seconds /= 2;
   return both;
@@ -135,12 +135,12 @@ Sample tgpt::runtime::calibration::sampleExchange(const std::string &name, int64
     else
       member.allToAll(tensors.whole[rank], tensors.other[rank], 0, 0);
   });
-  RankTeam team(ranks, 1, false);
+  RankTeam team(ranksUpTo(ranks), 1, false);
   return sample(team, task, budget);
 }
 
 Sample tgpt::runtime::calibration::sampleEmptyStep(int64_t ranks, const SampleBudget &budget) {
-  RankTeam team(ranks, 1, false);
+  RankTeam team(ranksUpTo(ranks), 1, false);
   EmptyTask task;
   std::vector<double> seconds;
   for (int i = 0; i < 4 * budget.most; ++i) {
