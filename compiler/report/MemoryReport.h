@@ -16,6 +16,7 @@
 #include "runtime/plan/plan.pb.h"
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,13 @@ struct WhatIf {
   int64_t arenaBytes = 0;                       ///< of the largest stage
   int64_t flops = 0;                            ///< of the busiest
   double exposedBytes = 0, overlappedBytes = 0; ///< of the stage that sends most
+  double stepSeconds = 0;                       ///< simulated; 0: no cluster is known
+};
+
+/// The plan beside the one in which additions have no fixed order.
+struct CanonicalPrice {
+  WhatIf canonical, fast;
+  std::string cluster; ///< that steps were simulated on; empty: none
 };
 
 struct MemoryReport {
@@ -139,8 +147,9 @@ struct MemoryReport {
   std::string mesh; ///< "dp=2 pp=2 tp=2"
   std::vector<StageMemoryReport> stages;
   DeviceBudget budget;
-  const plan::Plan *plan = nullptr; ///< outlives the report
-  std::vector<WhatIf> whatIf;       ///< the first is the plan itself; empty: not asked for
+  const plan::Plan *plan = nullptr;             ///< outlives the report
+  std::vector<WhatIf> whatIf;                   ///< the first is the plan itself; empty: not asked for
+  std::optional<CanonicalPrice> canonicalPrice; ///< of --reduction=canonical
 
   const StageMemoryReport *largest() const;
 };

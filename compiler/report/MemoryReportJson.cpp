@@ -103,11 +103,14 @@ static Json stageJson(const StageMemoryReport &stage, const std::vector<EntryTim
 static Json whatIfJson(const WhatIf &line) {
   if (!line.refusal.empty())
     return {{"change", line.change}, {"refusal", line.refusal}};
-  return {{"change", line.change},
-          {"arena_bytes", line.arenaBytes},
-          {"flops", line.flops},
-          {"sent_exposed_bytes", line.exposedBytes},
-          {"sent_overlapped_bytes", line.overlappedBytes}};
+  Json json = {{"change", line.change},
+               {"arena_bytes", line.arenaBytes},
+               {"flops", line.flops},
+               {"sent_exposed_bytes", line.exposedBytes},
+               {"sent_overlapped_bytes", line.overlappedBytes}};
+  if (line.stepSeconds > 0)
+    json["step_seconds"] = line.stepSeconds;
+  return json;
 }
 
 Json tgpt::memoryReportObject(const MemoryReport &report) {
@@ -125,6 +128,9 @@ Json tgpt::memoryReportObject(const MemoryReport &report) {
   json["stages"] = stages;
   if (!report.whatIf.empty())
     json["what_if"] = whatIf;
+  if (report.canonicalPrice)
+    json["canonical_price"] = {{"canonical", whatIfJson(report.canonicalPrice->canonical)},
+                               {"fast", whatIfJson(report.canonicalPrice->fast)}};
   if (!report.budget.device.empty())
     json["device"] = {{"name", report.budget.device}, {"bytes", report.budget.bytes}, {"outside", outside}};
   return json;

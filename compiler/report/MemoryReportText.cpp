@@ -191,10 +191,13 @@ static std::string signedBytes(double bytes) {
 }
 
 /// "+3.5%", "0%".
+static std::string signedShare(double share) {
+  std::string text = fixed(100 * share, 1);
+  return text == "0.0" || text == "-0.0" ? "0%" : (share > 0 ? "+" : "") + text + "%";
+}
+
 static std::string percentText(int64_t value, int64_t base) {
-  double more = base == 0 ? 0 : 100.0 * static_cast<double>(value - base) / static_cast<double>(base);
-  std::string text = fixed(more, 1);
-  return text == "0.0" || text == "-0.0" ? "0%" : (more > 0 ? "+" : "") + text + "%";
+  return signedShare(base == 0 ? 0 : static_cast<double>(value - base) / static_cast<double>(base));
 }
 
 /// What each change saves, and costs, compared with the plan itself.
@@ -203,6 +206,11 @@ static std::string whatIfText(const MemoryReport &report) {
   Rows rows = {{"what if", "largest stage", "saved", "flops of a step", "sent, exposed", "sent, overlapped"}};
   rows.push_back({base.change, bytesText(base.arenaBytes), "", fixed(static_cast<double>(base.flops), 0),
                   bytesText(std::llround(base.exposedBytes)), bytesText(std::llround(base.overlappedBytes))});
+  bool hasTimes = base.stepSeconds > 0;
+  if (hasTimes) {
+    rows[0].push_back("step, simulated");
+    rows[1].push_back(fixed(base.stepSeconds * 1e3, 3) + " ms");
+  }
   std::string refusals;
   for (size_t i = 1; i < report.whatIf.size(); ++i) {
     const WhatIf &line = report.whatIf[i];
@@ -214,8 +222,22 @@ static std::string whatIfText(const MemoryReport &report) {
                     signedBytes(static_cast<double>(base.arenaBytes - line.arenaBytes)),
                     percentText(line.flops, base.flops), signedBytes(line.exposedBytes - base.exposedBytes),
                     signedBytes(line.overlappedBytes - base.overlappedBytes)});
+    if (hasTimes)
+      rows.back().push_back(signedShare(line.stepSeconds / base.stepSeconds - 1));
   }
   return alignedTable(rows) + refusals;
+}
+
+/// "canonical order of additions costs +1.20 MiB on the largest stage and +24.1% of a step's time (...)".
+static std::string canonicalText(const CanonicalPrice &price) {
+  const WhatIf &own = price.canonical, &fast = price.fast;
+  std::string text = "canonical order of additions costs " +
+                     signedBytes(static_cast<double>(own.arenaBytes - fast.arenaBytes)) + " on the largest stage";
+  if (price.cluster.empty())
+    return text + "; with --cluster=FILE this line has its price in time\n";
+  return text + " and " + signedShare(own.stepSeconds / fast.stepSeconds - 1) + " of a step's time (" +
+         fixed(own.stepSeconds * 1e3, 3) + " ms, in any order " + fixed(fast.stepSeconds * 1e3, 3) +
+         " ms, simulated on " + price.cluster + ")\n";
 }
 
 static std::string budgetText(const MemoryReport &report) {
@@ -241,6 +263,8 @@ std::string tgpt::memoryReportText(const MemoryReport &report, const MemoryRepor
     text += peakText(stage);
   if (!report.budget.device.empty())
     text += budgetText(report);
+  if (report.canonicalPrice)
+    text += canonicalText(*report.canonicalPrice);
   if (!detail.by.empty())
     text += detailTable(report, detail.by);
   if (detail.top > 0)

@@ -175,8 +175,8 @@ void Measurement::measureKernels(DType compute) {
     CallShape shape(workload);
     cost::Dtype dtype = rateDtype(shape.call());
     if (static_cast<DType>(dtype) == compute || workload.kernel == "cast")
-      calls.push_back(
-          {workload.kernel, dtype, callSize(workload.kernel, shape.call()), sampleKernel(workload, budget(0.02))});
+      calls.push_back({rateName(workload.kernel, shape.call()), dtype, callSize(workload.kernel, shape.call()),
+                       sampleKernel(workload, budget(0.02))});
   }
 }
 

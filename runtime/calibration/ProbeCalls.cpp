@@ -49,11 +49,21 @@ static constexpr ModelSizes probedSizes[] = {
      .layers = 1},
 };
 
+static std::span<const ModelSizes> sizesProbed(bool isQuick) {
+  return std::span(probedSizes).first(isQuick ? 2 : std::size(probedSizes));
+}
+
 std::vector<Workload> tgpt::runtime::calibration::stepCalls(DType compute, bool isQuick) {
   std::vector<Workload> calls;
-  for (const ModelSizes &sizes : std::span(probedSizes).first(isQuick ? 2 : std::size(probedSizes)))
+  for (const ModelSizes &sizes : sizesProbed(isQuick))
     for (Workload &call : trainingStepWorkloads(sizes, compute))
       calls.push_back(std::move(call));
+  if (compute != DType::F32 && compute != DType::F64)
+    return calls;
+  for (const ModelSizes &sizes : sizesProbed(isQuick))
+    for (Workload &call : trainingStepWorkloads(sizes, compute, /*isCanonical=*/true))
+      if (call.attributes.integer("chunks") > 0)
+        calls.push_back(std::move(call));
   return calls;
 }
 

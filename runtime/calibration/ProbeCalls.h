@@ -14,7 +14,8 @@ namespace tgpt::runtime::calibration {
 
 // Quick: the smallest ones alone.
 
-/// The calls of training steps of models from narrow to wide, in one compute dtype.
+/// The calls of training steps of models from narrow to wide, in one compute dtype; in f32 and f64 also those that sum
+/// in chunks (--reduction=canonical).
 std::vector<Workload> stepCalls(DType compute, bool isQuick);
 
 /// Products of square matrices, smallest first: the efficiency curve.

@@ -26,12 +26,14 @@ MeasuredTimes::MeasuredTimes(const cost::Cluster &cluster, int64_t ranks) : clus
   std::vector<std::string> known;
   for (std::string_view name : kernelNames())
     known.emplace_back(name);
-  for (const auto &[name, rates] : cluster.measured->kernels)
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      std::string nearest = nearestName(name, known);
+  for (const auto &[name, rates] : cluster.measured->kernels) {
+    std::string kernel = name.ends_with(inChunks) ? name.substr(0, name.size() - inChunks.size()) : name;
+    if (std::find(known.begin(), known.end(), kernel) == known.end()) {
+      std::string nearest = nearestName(kernel, known);
       throw Error("cluster '" + cluster.name + "' has rates for '" + name + "', which is no kernel" +
                   (nearest.empty() ? "" : "; the nearest one is '" + nearest + "'"));
     }
+  }
 }
 
 std::optional<double> MeasuredTimes::ofKernel(const plan::StageProgram &stage, const Instruction &instruction) const {
@@ -46,7 +48,10 @@ std::optional<double> MeasuredTimes::ofKernel(const plan::StageProgram &stage, c
   std::vector<TensorView> inputs = viewsOf(instruction.inputs()), outputs = viewsOf(instruction.outputs());
   Attributes attributes = attributesOf(instruction, [](const plan::AxisOffset &) { return 0; });
   KernelCall call{inputs, outputs, &attributes};
-  return cluster.measured->kernelSeconds(instruction.opcode(), rateDtype(call), callSize(instruction.opcode(), call));
+  cost::CallSize size = callSize(instruction.opcode(), call);
+  std::optional<double> seconds =
+      cluster.measured->kernelSeconds(rateName(instruction.opcode(), call), rateDtype(call), size);
+  return seconds ? seconds : cluster.measured->kernelSeconds(instruction.opcode(), rateDtype(call), size);
 }
 
 std::optional<double> MeasuredTimes::ofCollective(const Instruction &instruction, const cost::Group &group,

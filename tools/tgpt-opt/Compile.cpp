@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Compile.h"
+#include "CompareVariants.h"
 #include "compiler/driver/ClusterOptions.h"
 #include "compiler/driver/Phases.h"
-#include "compiler/driver/Variants.h"
 #include "compiler/emit/PlanEmitter.h"
 #include "compiler/report/CommunicationReport.h"
 #include "compiler/report/MemoryReport.h"
@@ -175,6 +175,16 @@ static DeviceBudget budgetOf(const cost::DeviceProfile &device, const std::strin
           {{"context and library workspaces", whole(device.reservedBytes), llvm::sys::path::filename(file).str()}}};
 }
 
+/// The last level of a cluster's links may end at some number of ranks.
+static LogicalResult checkRankCount(const CompileOptions &options, const cost::Cluster &cluster) {
+  double ranks = double(options.dp) * double(options.pp) * double(options.tp), most = cluster.topology.mostRanks();
+  if (most == 0 || ranks <= most)
+    return success();
+  return fail("--dp=" + llvm::Twine(options.dp) + " x --pp=" + llvm::Twine(options.pp) +
+              " x --tp=" + llvm::Twine(options.tp) + " are " + llvm::Twine(int64_t(ranks)) + " ranks, but cluster '" +
+              cluster.name + "' has links for " + llvm::Twine(int64_t(most)));
+}
+
 /// The device and the limit of memory, from the cluster file and the flags.
 static FailureOr<CompileRequest> withCluster(CompileRequest request) {
   constexpr double mostGib = 1 << 30;
@@ -187,8 +197,11 @@ static FailureOr<CompileRequest> withCluster(CompileRequest request) {
   if (!request.cluster.empty())
     try {
       cost::Cluster cluster = cost::readClusterFile(request.cluster);
+      if (failed(checkRankCount(options, cluster)))
+        return failure();
       applyCluster(options, cluster);
       request.budget = budgetOf(cluster.device, request.cluster);
+      request.figures = std::move(cluster);
     } catch (const cost::ClusterError &error) {
       return fail(error.what());
     }
@@ -280,51 +293,15 @@ static LogicalResult writeModule(ModuleOp module, StringRef output) {
   return success();
 }
 
-/// The plan of another choice of options, or why there is none. Says nothing itself.
-static FailureOr<plan::Plan> compileVariant(ModuleOp original, const CompileOptions &options, std::string &refusal) {
-  OwningOpRef<ModuleOp> module = original.clone();
-  ScopedDiagnosticHandler quiet(original.getContext(), [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && refusal.empty())
-      refusal = diagnostic.str();
-    return success();
-  });
-  PassManager manager = PassManager::on<ModuleOp>(original.getContext());
-  if (failed(parsePassPipeline(pipelineUpTo(phasesOf(options), "plan"), manager)) || failed(manager.run(*module)))
-    return failure();
-  FailureOr<plan::Plan> plan = emitPlan(*module, {});
-  try {
-    if (succeeded(plan))
-      runtime::checkPlan(*plan);
-  } catch (const runtime::Error &error) {
-    refusal = error.what();
-    return failure();
-  }
-  return plan;
-}
-
-/// What other choices would save and cost: each is compiled.
-static void compareVariants(ModuleOp original, const CompileOptions &options, MemoryReport &report) {
-  report.whatIf.push_back(whatIfOf(report, "as it is"));
-  for (const Variant &variant : variantsOf(options)) {
-    std::string refusal;
-    FailureOr<plan::Plan> plan = compileVariant(original, variant.options, refusal);
-    if (succeeded(plan)) {
-      report.whatIf.push_back(whatIfOf(memoryReportOf(*plan), variant.change));
-      continue;
-    }
-    WhatIf &line = report.whatIf.emplace_back();
-    line.change = variant.change;
-    line.refusal = refusal.empty() ? "the compiler refuses it" : refusal;
-  }
-}
-
-/// `original` is the model as it was read; null unless variants of the plan are wanted.
+/// `original` is the model as it was read; null unless the report is about other plans too.
 static void printReports(const plan::Plan &plan, ModuleOp original, const CompileRequest &request) {
   if (request.memoryReport != "none") {
     MemoryReport report = memoryReportOf(plan);
     report.budget = request.budget;
-    if (original)
-      compareVariants(original, request.options, report);
+    if (original && request.options.reduction == "canonical")
+      addCanonicalPrice(original, request, report);
+    if (original && request.memoryWhatIf)
+      compareVariants(original, request, report);
     llvm::outs() << (request.memoryReport == "html" ? memoryReportHtml(report)
                      : request.memoryReport == "json"
                          ? memoryReportJson(report)
@@ -347,10 +324,10 @@ static LogicalResult writePlan(ModuleOp module, ModuleOp original, const Compile
   try {
     runtime::checkPlan(*plan);
     runtime::savePlan(*plan, output.str());
+    printReports(*plan, original, request);
   } catch (const runtime::Error &error) {
     return fail(error.details().empty() ? error.what() : error.what() + ("\n" + error.details()));
   }
-  printReports(*plan, original, request);
   return success();
 }
 
@@ -380,7 +357,7 @@ LogicalResult tgpt::compileFile(DialectRegistry &registry, StringRef input, Stri
   if (!module)
     return failure();
   OwningOpRef<ModuleOp> original;
-  if (request.memoryWhatIf && request.memoryReport != "none")
+  if ((request.memoryWhatIf || request.options.reduction == "canonical") && request.memoryReport != "none")
     original = module->clone();
   if (failed(runPhases(*module, request, output)))
     return failure();

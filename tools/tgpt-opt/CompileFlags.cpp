@@ -196,12 +196,12 @@ std::string givenFlags() {
   std::string text;
   auto appendAll = [&](const auto &...given) { (append(text, given), ...); };
   appendAll(flags->tp, flags->pp, flags->vpp, flags->schedule, flags->dp, flags->sp, flags->zero, flags->bucketMib,
-            flags->zeroGroup, flags->rankOrder, flags->vocabularyMultiple, flags->microBatches, flags->microBatchSamples,
-            flags->globalBatch, flags->dtype, flags->recompute, flags->overlap, flags->prefetch, flags->reduction,
-            flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2, flags->epsilon, flags->weightDecay,
-            flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth, flags->lossScaleBackoff,
-            flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed, flags->cluster,
-            flags->memoryGib);
+            flags->zeroGroup, flags->rankOrder, flags->vocabularyMultiple, flags->microBatches,
+            flags->microBatchSamples, flags->globalBatch, flags->dtype, flags->recompute, flags->overlap,
+            flags->prefetch, flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2,
+            flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
+            flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed,
+            flags->cluster, flags->memoryGib);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;

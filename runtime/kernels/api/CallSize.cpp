@@ -11,6 +11,11 @@
 using namespace tgpt::runtime;
 using tgpt::cost::CallSize;
 
+std::string tgpt::runtime::rateName(std::string_view kernel, const KernelCall &call) {
+  bool isInChunks = call.attributes && call.attributes->integer("chunks") > 0;
+  return std::string(kernel) + std::string(isInChunks ? inChunks : "");
+}
+
 static double bytesOf(std::span<const TensorView> operands) {
   double bytes = 0;
   for (const TensorView &operand : operands)

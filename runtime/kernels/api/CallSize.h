@@ -21,12 +21,19 @@
 #include "cost/MeasuredRates.h"
 #include "runtime/kernels/api/Kernel.h"
 
+#include <string>
 #include <string_view>
 
 namespace tgpt::runtime {
 
 /// The size of a call that passed its kernel's check.
 cost::CallSize callSize(std::string_view kernel, const KernelCall &call);
+
+/// Behind the name of a kernel: its calls that sum in canonical order, chunk by chunk.
+inline constexpr std::string_view inChunks = "_in_chunks";
+
+/// What the rate of a call is measured and found under: the kernel, and apart from it where it sums in chunks.
+std::string rateName(std::string_view kernel, const KernelCall &call);
 
 /// The dtype that says how fast a call is: that of its first operand of reals; f32 where it has none.
 cost::Dtype rateDtype(const KernelCall &call);

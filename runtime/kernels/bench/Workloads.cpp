@@ -81,15 +81,15 @@ void Step::attention() {
   OperandShape lse = accumulator({m.batch, m.heads, m.sequence});
   // Two products over the causal half: 2 * 2 * b h s^2/2 c.
   double forward = 2.0 * double(m.batch * m.heads * c) * double(m.sequence) * double(m.sequence + 1);
-  auto setAttributes = [&](Workload &call, double flops) {
+  auto setAttributes = [&](Workload &call, double flops, int64_t chunks) {
     call.flops = flops;
     call.attributes.set("head_dim", c);
     call.attributes.set("causal", int64_t(1));
     call.attributes.set("scale", 1 / std::sqrt(double(c)));
-    cut(call, 1);
+    cut(call, chunks);
   };
-  setAttributes(add("attention", "", {q, kv, kv}, {q, lse}, m.layers), forward);
-  setAttributes(add("attention_grad", "", {q, q, kv, kv, q, lse}, {q, kv, kv}, m.layers), 2.5 * forward);
+  setAttributes(add("attention", "", {q, kv, kv}, {q, lse}, m.layers), forward, 1);
+  setAttributes(add("attention_grad", "", {q, q, kv, kv, q, lse}, {q, kv, kv}, m.layers), 2.5 * forward, m.heads);
   for (const auto &[role, operand] : {std::pair("q", q), {"k", kv}}) {
     Attributes &attributes = add("rope", role, {operand}, {operand}, 2 * m.layers).attributes;
     attributes.set("head_dim", c);

@@ -40,6 +40,13 @@ TEST(CallSize, TheThreeProductsOfALinearLayer) {
   expectSize("linear", {x, w, tensor(DType::F32, {7})}, {y}, {operations, bytes + 28, 42});
 }
 
+TEST(CallSize, SumsInChunksHaveRatesOfTheirOwn) {
+  Attributes any, inChunks;
+  inChunks.set("chunks", int64_t(1)); // one chunk is an order as well
+  EXPECT_EQ(rateName("linear", {{}, {}, &any}), "linear");
+  EXPECT_EQ(rateName("linear", {{}, {}, &inChunks}), "linear_in_chunks");
+}
+
 TEST(CallSize, ASumOfProducts) {
   TensorView dx = tensor(DType::F64, {6, 5});
   expectSize(

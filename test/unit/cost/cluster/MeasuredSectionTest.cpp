@@ -13,10 +13,10 @@ using namespace tgpt::cost;
 
 namespace {
 
-const std::filesystem::path clusters = std::filesystem::path(TGPT_RECIPES_DIR) / "clusters";
+const std::filesystem::path clusterRecipes = std::filesystem::path(TGPT_RECIPES_DIR) / "clusters";
 
 Cluster measuredCluster() {
-  Cluster cluster = readClusterFile(clusters / "dgx-h100.yaml");
+  Cluster cluster = readClusterFile(clusterRecipes / "dgx-h100.yaml");
   cluster.measured.emplace();
   cluster.measured->stepSeconds = 1.25e-5;
   cluster.measured->kernels["linear"] = {KernelRate{1e-7, 2e-11, 0, 0}, std::nullopt, KernelRate{0, 4.5e-12, 3e-11, 0}};
@@ -26,7 +26,7 @@ Cluster measuredCluster() {
 }
 
 TEST(WriteCluster, ShippedFilesAreReadAsTheyWereWritten) {
-  for (const auto &entry : std::filesystem::directory_iterator(clusters)) {
+  for (const auto &entry : std::filesystem::directory_iterator(clusterRecipes)) {
     Cluster cluster = readClusterFile(entry.path());
     std::string text = clusterText(cluster);
     Cluster again = parseCluster(text, "again.yaml");
@@ -56,7 +56,7 @@ TEST(WriteCluster, EachFigureStandsBelowItsComment) {
 }
 
 /// The error about the measured cluster with `from` replaced by `to`.
-std::string errorWith(const std::string &from, const std::string &to) {
+std::string errorOfRates(const std::string &from, const std::string &to) {
   std::string text = clusterText(measuredCluster());
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -71,21 +71,21 @@ std::string errorWith(const std::string &from, const std::string &to) {
 }
 
 TEST(MeasuredSection, WhatIsWrongIsSaid) {
-  EXPECT_EQ(errorWith("step_rank_seconds: 0", "step_rank_seconds: -1"),
+  EXPECT_EQ(errorOfRates("step_rank_seconds: 0", "step_rank_seconds: -1"),
             "step_rank_seconds is '-1'; accepted: 0 or a number up to 1e6 (seconds)");
-  EXPECT_EQ(errorWith("seconds_per_operation: 2e-11", "seconds_per_operation: fast"),
+  EXPECT_EQ(errorOfRates("seconds_per_operation: 2e-11", "seconds_per_operation: fast"),
             "seconds_per_operation is 'fast'; accepted: 0 or a number up to 1e6 (seconds)");
-  EXPECT_EQ(errorWith("call_seconds: 1e-07, ", ""),
+  EXPECT_EQ(errorOfRates("call_seconds: 1e-07, ", ""),
             "key 'call_seconds' is missing in linear in f64; needed: call_seconds, seconds_per_operation, "
             "seconds_per_byte, seconds_per_item");
-  EXPECT_EQ(errorWith("bf16: {call", "fp8: {call"), "unknown key 'fp8' in linear; accepted: f64, f32, bf16, f16");
-  EXPECT_EQ(errorWith("    all_reduce:", "    broadcast:"),
+  EXPECT_EQ(errorOfRates("bf16: {call", "fp8: {call"), "unknown key 'fp8' in linear; accepted: f64, f32, bf16, f16");
+  EXPECT_EQ(errorOfRates("    all_reduce:", "    broadcast:"),
             "unknown key 'broadcast' in exchanges; accepted: all_gather, all_reduce, all_to_all, reduce_scatter, send");
-  EXPECT_EQ(errorWith("{ranks: 4,", "{ranks: 2,"),
+  EXPECT_EQ(errorOfRates("{ranks: 4,", "{ranks: 2,"),
             "ranks is '2'; accepted: numbers of ranks that ascend, here 3 or more");
-  EXPECT_EQ(errorWith("{ranks: 2,", "{ranks: 1.5,"),
+  EXPECT_EQ(errorOfRates("{ranks: 2,", "{ranks: 1.5,"),
             "ranks is '1.5'; accepted: a whole number from 1 to 1073741824 (ranks that take part)");
-  EXPECT_EQ(errorWith("    linear:", "    fill:").rfind("fill is given twice, first in line ", 0), 0u);
+  EXPECT_EQ(errorOfRates("    linear:", "    fill:").rfind("fill is given twice, first in line ", 0), 0u);
 }
 
 } // namespace
