@@ -187,8 +187,8 @@ TEST(KernelFacts, AnInPlaceOperandHasTheResultsType) {
         EXPECT_EQ(op->getOperand(*operand).getType(), result.getType());
         ++inPlace;
       }
-  // gelu_grad, two adds, add_n, cross_entropy_grad, adamw, dropout, adjust_loss_scale
-  EXPECT_EQ(inPlace, 1 + 2 + 1 + 1 + 3 + 1 + 3);
+  // gelu_grad, swiglu_grad, two adds, add_n, cross_entropy_grad, adamw, dropout, adjust_loss_scale
+  EXPECT_EQ(inPlace, 1 + 2 + 2 + 1 + 1 + 3 + 1 + 3);
 }
 
 TEST(KernelFacts, ParameterGradientsAccumulate) {
