@@ -191,7 +191,7 @@ TEST(StageCutTest, chunksOfLlama405b) {
   Chosen chosen = compileToPlan(compiler, recipe, options);
   print("llama3-405b, 16 stages of 3 chunks", chosen, best);
   EXPECT_LE(chosen.summary.cut.greatestNanoseconds(), best + best / 100);
-  expectMemoryAsPlanned(chosen);
+  expectMemoryAsPlanned(chosen, 0.03, /*mayHavePages=*/true);
 }
 
 TEST(StageCutTest, memoryIsAsPlanned) {
