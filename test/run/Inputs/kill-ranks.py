@@ -113,7 +113,8 @@ def kill_once(number):
     on_machines = number % 6 == 4
     before, names_before = latest_checkpoint(), names_in_directory()
     by = signal.SIGKILL if on_machines else by
-    options = command(1000000, f"--watchdog-seconds={WATCHDOG_SECONDS}")
+    # One that is suspended before ranks have met is missed by their meeting, not by the watchdog.
+    options = command(1000000, f"--watchdog-seconds={WATCHDOG_SECONDS}", "--rendezvous-seconds=8")
     run = (OnTwoMachines if on_machines else Spawned)(options, environment)
     start = time.monotonic()
     target = None
