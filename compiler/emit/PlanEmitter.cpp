@@ -10,23 +10,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/PlanEmitter.h"
+#include "compiler/emit/PlanEnums.h"
 #include "compiler/emit/StageEmitter.h"
 #include "runtime/plan/PlanFile.h"
 
 using namespace mlir;
 using namespace tgpt;
-
-plan::DType tgpt::dtypeOf(Type elementType) {
-  if (elementType.isF64())
-    return plan::F64;
-  if (elementType.isF32())
-    return plan::F32;
-  if (elementType.isBF16())
-    return plan::BF16;
-  if (elementType.isF16())
-    return plan::F16;
-  return elementType.isInteger(32) ? plan::I32 : plan::DTYPE_UNSPECIFIED;
-}
 
 static void emitMesh(planir::ProgramOp program, plan::Plan &plan) {
   for (auto [name, size] : llvm::zip(program.getAxes().getAsValueRange<StringAttr>(), program.getSizes())) {

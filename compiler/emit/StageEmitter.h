@@ -25,9 +25,6 @@ struct PlanIndices {
 /// locations and layouts.
 mlir::LogicalResult emitStage(planir::StageOp stage, PlanIndices &indices, plan::Plan &plan);
 
-/// The plan's code of an element type that buffers may have.
-plan::DType dtypeOf(mlir::Type elementType);
-
 } // namespace tgpt
 
 #endif // TGPT_COMPILER_EMIT_STAGEEMITTER_H

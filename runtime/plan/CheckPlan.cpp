@@ -93,7 +93,13 @@ std::vector<std::string> tgpt::runtime::findPlanProblems(const plan::Plan &plan,
   if (problems.any())
     return problems.take();
   RankGrid grid(plan.mesh());
-  checkMemory(plan, grid, problems);
+  checkMemory(plan, problems);
+  if (problems.any())
+    return problems.take();
+  checkVariables(plan, grid, problems);
+  if (problems.any())
+    return problems.take();
+  checkCopies(plan, problems);
   if (problems.any())
     return problems.take();
   checkTransport(plan, grid, problems);

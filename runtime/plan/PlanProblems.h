@@ -39,8 +39,15 @@ private:
 
 /// Version, mesh, number of stages, training shape.
 void checkMesh(const plan::Plan &plan, PlanProblems &problems);
-/// Regions, buffers and variables of each stage.
-void checkMemory(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems);
+/// Most dimensions of a tensor: TensorView::maxRank; restated because the plan library does not know kernels.
+inline constexpr int mostDimensions = 6;
+
+/// Regions and buffers of each stage.
+void checkMemory(const plan::Plan &plan, PlanProblems &problems);
+/// Variables of each stage: shard, region, first value.
+void checkVariables(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems);
+/// Variables that several stages hold, and windows on one tensor.
+void checkCopies(const plan::Plan &plan, PlanProblems &problems);
 /// Groups and channels.
 void checkTransport(const plan::Plan &plan, const RankGrid &grid, PlanProblems &problems);
 /// Operands, attributes, collectives, messages, kernels of each instruction.

@@ -38,6 +38,10 @@ std::string tgpt::runtime::tensorText(const plan::Buffer &buffer) {
   return tensorText(buffer.dtype(), {buffer.shape().data(), static_cast<size_t>(buffer.shape_size())});
 }
 
+std::string tgpt::runtime::regionText(const plan::StageProgram &stage, int index) {
+  return "region " + std::to_string(index) + " (" + plan::Region::Kind_Name(stage.regions(index).kind()) + ")";
+}
+
 std::string tgpt::runtime::instructionText(const plan::Instruction &instruction) {
   auto withOpcode = [&](std::string text) {
     return instruction.opcode().empty() ? text : text + " " + instruction.opcode();

@@ -22,6 +22,9 @@ std::string dtypeText(plan::DType dtype);
 std::string tensorText(plan::DType dtype, std::span<const int64_t> shape);
 std::string tensorText(const plan::Buffer &buffer);
 
+/// "region 2 (SCRATCH)".
+std::string regionText(const plan::StageProgram &stage, int index);
+
 /// "linear" for a kernel; "all_reduce sum", "send", "input tokens" for the rest.
 std::string instructionText(const plan::Instruction &instruction);
 

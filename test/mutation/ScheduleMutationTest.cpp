@@ -330,7 +330,9 @@ std::string refusingCheck(const plan::Plan &plan, const KernelCheck &kernelCheck
   PlanProblems problems;
   RankGrid grid(plan.mesh());
   const std::pair<const char *, std::function<void()>> checks[] = {
-      {"memory", [&] { checkMemory(plan, grid, problems); }},
+      {"memory", [&] { checkMemory(plan, problems); }},
+      {"variables", [&] { checkVariables(plan, grid, problems); }},
+      {"copies", [&] { checkCopies(plan, problems); }},
       {"transport", [&] { checkTransport(plan, grid, problems); }},
       {"instructions", [&] { checkInstructions(plan, grid, kernelCheck, problems); }},
       {"schedule", [&] { checkSchedule(plan, problems); }},
