@@ -63,6 +63,11 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
   let methods = [
     InterfaceMethod<"Floating-point operations; a multiply-add counts two.",
       "int64_t", "getFlops", (ins)>,
+    InterfaceMethod<[{
+      The operations that count as the model's work in MFU, as the field counts them
+      (arXiv 2205.05198, appendix A): matrix products alone, attention in full whether
+      causal or not, and nothing that is computed a second time.
+    }], "int64_t", "getModelFlops", (ins), "", [{ return 0; }]>,
     InterfaceMethod<"What the operations are: which peak of a device bounds them (cost/KernelTime.h).",
       "::tgpt::cost::KernelKind", "getKernelKind", (ins), "", [{
         return ::tgpt::cost::KernelKind::Vector;

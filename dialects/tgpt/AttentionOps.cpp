@@ -87,6 +87,11 @@ struct AttentionShapes {
     int64_t heads = query.type.getDimSize(2) / headDim;
     return batch * heads * (causal ? sequence * (sequence + 1) / 2 : sequence * sequence);
   }
+
+  /// Operations of one product of whole matrices, of all heads: a score for every pair, masked or not.
+  int64_t squareFlops() const {
+    return query.type.hasStaticShape() ? 2 * query.type.getNumElements() * query.type.getDimSize(1) : 0;
+  }
 };
 } // namespace
 
@@ -218,6 +223,11 @@ int64_t AttentionOp::getFlops() {
   return shapesOf(*this).pairs() * (4 * int64_t(getHeadDim()) + 5 + drop) + elementsOf(getOutput());
 }
 
+// The scores and their product with the values.
+int64_t AttentionOp::getModelFlops() {
+  return 2 * shapesOf(*this).squareFlops();
+}
+
 NamedAttrList AttentionOp::getKernelAttributes() {
   return attentionAttributes(*this);
 }
@@ -302,6 +312,11 @@ cost::KernelKind AttentionGradOp::getKernelKind() {
 int64_t AttentionGradOp::getFlops() {
   int64_t drop = getDropout().isZero() ? 0 : 3;
   return shapesOf(*this).pairs() * (10 * int64_t(getHeadDim()) + 6 + drop) + 2 * elementsOf(getOutput());
+}
+
+// Two products for each of the forward; the scores, computed again, do not count.
+int64_t AttentionGradOp::getModelFlops() {
+  return 4 * shapesOf(*this).squareFlops();
 }
 
 NamedAttrList AttentionGradOp::getKernelAttributes() {

@@ -44,7 +44,7 @@ def Tgpt_EmbeddingGradOp : Tgpt_BackwardOp<"embedding_grad", [ParameterGradient,
   let results = (outs Tgpt_AccTensor:$table_grad);
 }
 
-def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad", [ChunkedSum<["joinSum"]>.T], [], ["getFlops", "getKernelKind"]> {
+def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad", [ChunkedSum<["joinSum"]>.T], [], ["getFlops", "getModelFlops", "getKernelKind"]> {
   let summary = "gradient of a linear's input";
   let description = [{
     `dx = dy w`. Rule `..N,NK->..K`, linear in each operand: a sharded n leaves dx
@@ -67,7 +67,7 @@ def Tgpt_LinearDgradOp : Tgpt_BackwardOp<"linear_dgrad", [ChunkedSum<["joinSum"]
 }
 
 def Tgpt_LinearDgradSumOp : Tgpt_BackwardOp<"linear_dgrad_sum", [ChunkedSum<["joinSum"]>.T, SameVariadicOperandSize],
-                                            [], ["getFlops", "getKernelKind"]> {
+                                            [], ["getFlops", "getModelFlops", "getKernelKind"]> {
   let summary = "gradient of what several linears read, added up chunk by chunk";
   let description = [{
     `dx = sum over i of dy_i w_i`. A chunk of the sum holds that part of every n_i, so
@@ -90,7 +90,7 @@ def Tgpt_LinearDgradSumOp : Tgpt_BackwardOp<"linear_dgrad_sum", [ChunkedSum<["jo
   let results = (outs Tgpt_Tensor:$input_grad);
 }
 
-def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ParameterGradient, ChunkedSum<>.T], ["canAccumulate"], ["getFlops", "getKernelKind"]> {
+def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ParameterGradient, ChunkedSum<>.T], ["canAccumulate"], ["getFlops", "getModelFlops", "getKernelKind"]> {
   let summary = "gradient of a linear's weight";
   let description = [{
     `dw = dy^T x`. Rule `..N,..K->NK`: the rows are a reduction, so sharded rows
@@ -233,7 +233,7 @@ def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [ChunkedSum<["sumB
 }
 
 def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"],
-                                         ["getFlops", "getKernelKind"]> {
+                                         ["getFlops", "getModelFlops", "getKernelKind"]> {
   let summary = "gradients of query, key and value, recomputing the probabilities from the log-sum-exp";
   let description = [{
     `p = exp(scale q k^T - lse)`, `dv = p^T do`, `ds = p (do v^T - rowsum(do o)) scale`,

@@ -59,9 +59,12 @@ cost::KernelKind LinearOp::getKernelKind() {
   return cost::KernelKind::MatrixProduct;
 }
 
+int64_t LinearOp::getModelFlops() {
+  return 2 * rowsOf(getInput()) * elementsOf(getWeight());
+}
+
 int64_t LinearOp::getFlops() {
-  int64_t biasAdds = getBias() ? elementsOf(getOutput()) : 0;
-  return 2 * rowsOf(getInput()) * elementsOf(getWeight()) + biasAdds;
+  return getModelFlops() + (getBias() ? elementsOf(getOutput()) : 0);
 }
 
 // The input features.
@@ -114,6 +117,10 @@ cost::KernelKind LinearDgradOp::getKernelKind() {
 
 int64_t LinearDgradOp::getFlops() {
   return 2 * rowsOf(getOutputGrad()) * elementsOf(getWeight());
+}
+
+int64_t LinearDgradOp::getModelFlops() {
+  return getFlops();
 }
 
 // The output features.
@@ -198,6 +205,10 @@ int64_t LinearDgradSumOp::getFlops() {
   return flops;
 }
 
+int64_t LinearDgradSumOp::getModelFlops() {
+  return getFlops();
+}
+
 // The output features of every linear: as many chunks of each, so the narrowest decides.
 std::optional<ChunkedDim> LinearDgradSumOp::getChunkedDim() {
   unsigned last = getInputGrad().getType().getRank() - 1, narrowest = 0;
@@ -240,6 +251,10 @@ cost::KernelKind LinearWgradOp::getKernelKind() {
 
 int64_t LinearWgradOp::getFlops() {
   return 2 * rowsOf(getInput()) * elementsOf(getWeightGrad());
+}
+
+int64_t LinearWgradOp::getModelFlops() {
+  return getFlops();
 }
 
 // The rows of one sample after those of the other.

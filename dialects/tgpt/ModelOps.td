@@ -48,7 +48,7 @@ def Tgpt_EmbeddingOp : Tgpt_ForwardFormat<"embedding", [ChunkedSum<>.T], ["getKe
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_LinearOp : Tgpt_ForwardFormat<"linear", [ChunkedSum<>.T], [], ["getFlops", "getKernelKind"]> {
+def Tgpt_LinearOp : Tgpt_ForwardFormat<"linear", [ChunkedSum<>.T], [], ["getFlops", "getModelFlops", "getKernelKind"]> {
   let summary = "multiply rows by a weight, add a bias";
   let description = [{
     `y = x w^T + bias`, w is [n, k] as in torch. Rule `..K,NK[,N]->..N`; K is blocked
@@ -173,7 +173,7 @@ def Tgpt_RopeOp : Tgpt_ForwardFormat<"rope"> {
 }
 
 def Tgpt_AttentionOp : Tgpt_ForwardFormat<"attention", [ChunkedSum<>.T, DeclareOpInterfaceMethods<RandomStreamOpInterface>],
-                                          ["getKernelAttributes", "getShardOffsets"], ["getFlops", "getKernelKind"]> {
+                                          ["getKernelAttributes", "getShardOffsets"], ["getFlops", "getModelFlops", "getKernelKind"]> {
   let summary = "softmax(scale q k^T + mask) v for each head";
   let description = [{
     Query head i reads KV head `i / (h/g)` (grouped-query attention, arXiv 2305.13245). Also gives

@@ -17,11 +17,6 @@ using namespace tgpt;
 using planir::CostAttr;
 using planir::MemoryKind;
 
-/// The kernels whose operations count as the model's, by the convention of the
-/// literature (arXiv 2204.02311, appendix B): matrix products and attention.
-static constexpr llvm::StringLiteral modelKernels[] = {"linear",       "linear_dgrad", "linear_dgrad_sum",
-                                                       "linear_wgrad", "attention",    "attention_grad"};
-
 dist::LayoutAttr StageLowering::layoutOnStage(Value value) {
   dist::LayoutAttr layout = dist::layoutOf(value);
   if (!layout)
@@ -312,7 +307,8 @@ CostAttr StageLowering::costWithAccumulation(Operation *op, int64_t accumulated)
 void StageLowering::countModelFlops(KernelOpInterface op) {
   if (segmentKind == planir::SegmentKind::Begin || segmentKind == planir::SegmentKind::Update)
     return;
-  if (!llvm::is_contained(modelKernels, op.getKernelName()) || op->hasAttr(recomputedAttributeName))
+  auto cost = dyn_cast<CostOpInterface>(op.getOperation());
+  if (!cost || cost.getModelFlops() == 0 || op->hasAttr(recomputedAttributeName))
     return;
   llvm::SmallSetVector<StringRef, 4> axes;
   auto addAxes = [&](Type type) {
@@ -327,7 +323,7 @@ void StageLowering::countModelFlops(KernelOpInterface op) {
   dist::MeshOp mesh = parts.mesh;
   for (StringRef data : {"dp", "dp_replica"})
     axes.remove(data);
-  int64_t flops = costOf(op).getFlops() * mesh.sizeOf(axes.getArrayRef());
+  int64_t flops = cost.getModelFlops() * mesh.sizeOf(axes.getArrayRef());
   auto share = op->getAttrOfType<FloatAttr>(modelShareAttributeName);
   modelFlops += share ? std::llround(double(flops) * share.getValueAsDouble()) : flops;
 }

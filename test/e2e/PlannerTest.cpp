@@ -180,4 +180,19 @@ TEST(PlannerTest, readsTheShapesOfTheRecipes) {
   }
 }
 
+/// Both say MFU of the same operations: attention in full, nothing twice, whatever the grid.
+TEST(PlannerTest, plansCountTheModelFlopsOfThePaper) {
+  for (const char *model : {"nano", "nano-gpt2", "pretrain-tiny", "llama3-8b"}) {
+    PlanCompiler compiler(recipe(model));
+    search::Problem problem = problemOn("dgx-h100", compiler.facts().shape, "bf16", 8, 16);
+    for (const Candidate &candidate : drawn(problem, 6, 3)) {
+      std::string refusal;
+      std::optional<plan::Plan> plan = compiler.compile(optionsOf(candidate, "bf16"), "", refusal);
+      ASSERT_TRUE(plan) << refusal;
+      EXPECT_EQ(plan->training().model_flops_per_step(), problem.shape.modelFlops(16))
+          << model << " " << search::flagsOf(candidate);
+    }
+  }
+}
+
 } // namespace

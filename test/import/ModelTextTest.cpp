@@ -43,8 +43,6 @@ int64_t declaredElements(ModuleOp model) {
   return elements;
 }
 
-} // namespace
-
 TEST_F(ModelTextTest, EveryRecipeVerifiesAndDeclaresItsParameters) {
   int recipes = 0;
   for (const auto &entry : std::filesystem::directory_iterator(TGPT_RECIPES_DIR "/models")) {
@@ -155,3 +153,5 @@ TEST_F(ModelTextTest, InitialValuesAndEpsilonSurviveTheText) {
   }
   model->walk([&](LayerNormOp norm) { EXPECT_EQ(norm.getEpsilon().convertToDouble(), 1.0 / 3); });
 }
+
+} // namespace

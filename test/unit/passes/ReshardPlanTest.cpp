@@ -200,8 +200,6 @@ std::string text(LayoutAttr source, LayoutAttr target) {
   return result;
 }
 
-} // namespace
-
 TEST_F(ReshardPlanTest, EveryDeviceEndsWithItsShard) {
   int64_t pairs = 0;
   for (LayoutAttr source : allLayouts())
@@ -275,3 +273,5 @@ TEST_F(ReshardPlanTest, LayoutsThatAgreeNeedNothing) {
 TEST_F(ReshardPlanTest, NoWayToBecomePartial) {
   EXPECT_TRUE(llvm::failed(planReshard(layout({}, {}, {}), layout({}, {}, {"a"}), mesh)));
 }
+
+} // namespace
