@@ -335,7 +335,9 @@ void ProcessTeam::serve() {
 
 void ProcessTeam::shareReports() {
   auto *page = reinterpret_cast<ReportPage *>(shareMemory(4096).data());
-  gather(""); // all have it, or none uses it
+  if (identity.rank == 0)
+    reports = page; // the first to speak, also to those that have learned of the page when another is lost meanwhile
+  gather("");       // all have it
   reports = page;
 }
 

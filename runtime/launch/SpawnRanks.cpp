@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/launch/SpawnRanks.h"
 #include "runtime/comm/Socket.h"
-#include "runtime/plan/Error.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +19,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -29,12 +29,15 @@ using namespace tgpt::runtime;
 
 /// After a process has ended with an error: until the others are asked to end, and until they are killed.
 static constexpr double askSeconds = 2, killSeconds = 3;
+/// Before a line that is only printed where nobody says more: ASCII's unit separator.
+static constexpr char unsaidMark = '\x1f';
 
 namespace {
 struct Child {
   pid_t process = -1; // -1: it has ended
   int errors = -1;    // its stderr; -1: closed
   std::string line;   // begun
+  std::string unsaid; // what it left to others to say
 };
 
 class Ranks {
@@ -55,6 +58,8 @@ private:
   void forward(int64_t rank);
   void print(int64_t rank, bool all);
   void signalAll(int signal);
+  void printLine(int64_t rank, const std::string &line);
+  Error reason() const;
   bool anyRuns() const;
   bool anyOpen() const;
 
@@ -64,7 +69,8 @@ private:
   sigset_t before{};
   Socket signals;
   int code = 0;
-  std::string firstDeath; // how the first one that did not end by itself was killed
+  std::string firstKill, firstFailure; // how the first one was killed, not by this process; how the first one ended
+  std::string firstUnsaid;
   bool hasPrinted = false;
   std::optional<Deadline> askAt, killAt;
 };
@@ -161,13 +167,17 @@ void Ranks::takeSignal() {
 
 void Ranks::noteEnd(int64_t rank, int status) {
   int ended = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (WIFSIGNALED(status) && firstDeath.empty() && !killAt)
-    firstDeath = "rank " + std::to_string(rank) + " was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
-                 ::strsignal(WTERMSIG(status)) + ")";
+  // One that is killed may be seen to end after those that miss it.
+  bool isAsked = killAt && !askAt;
+  if (WIFSIGNALED(status) && firstKill.empty() && !isAsked)
+    firstKill = "rank " + std::to_string(rank) + " was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
+                ::strsignal(WTERMSIG(status)) + ")";
   if (ended == 0)
     return;
-  if (firstDeath.empty() && !killAt)
-    firstDeath = "rank " + std::to_string(rank) + " ended with exit code " + std::to_string(ended);
+  if (firstFailure.empty())
+    firstFailure = "rank " + std::to_string(rank) + " ended with exit code " + std::to_string(ended);
+  if (firstUnsaid.empty())
+    firstUnsaid = children[rank].unsaid;
   if (code == 0) // a rank that is killed is an error of the run, but for the signals that end one
     code = WIFSIGNALED(status) && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGTERM ? 1 : ended;
   if (!killAt) {
@@ -176,11 +186,21 @@ void Ranks::noteEnd(int64_t rank, int status) {
   }
 }
 
+/// Where no rank says why the run has ended.
+Error Ranks::reason() const {
+  if (!firstKill.empty() || firstUnsaid.empty())
+    return Error(firstKill.empty() ? firstFailure : firstKill);
+  size_t end = std::min(firstUnsaid.find('\n'), firstUnsaid.size());
+  return Error(firstUnsaid.substr(0, end), firstUnsaid.substr(std::min(end + 1, firstUnsaid.size())));
+}
+
 void Ranks::reap() {
   for (size_t rank = 0; rank < children.size(); ++rank) {
     int status = 0;
     if (children[rank].process > 0 && ::waitpid(children[rank].process, &status, WNOHANG) > 0) {
       children[rank].process = -1;
+      if (children[rank].errors >= 0)
+        forward(static_cast<int64_t>(rank)); // its last words
       noteEnd(static_cast<int64_t>(rank), status);
     }
   }
@@ -191,11 +211,19 @@ void Ranks::print(int64_t rank, bool all) {
   size_t end = 0;
   for (size_t next; (next = line.find('\n', end)) != std::string::npos || (all && end < line.size()); end = next + 1) {
     next = std::min(next, line.size());
-    errors << (rank == 0 ? "" : "[rank " + std::to_string(rank) + "] ") << line.substr(end, next - end) << "\n"
-           << std::flush;
-    hasPrinted = true;
+    printLine(rank, line.substr(end, next - end));
   }
   line.erase(0, std::min(end, line.size()));
+}
+
+void Ranks::printLine(int64_t rank, const std::string &line) {
+  if (line.starts_with(unsaidMark)) {
+    std::string &unsaid = children[rank].unsaid;
+    unsaid += (unsaid.empty() ? "" : "\n") + line.substr(1);
+    return;
+  }
+  errors << (rank == 0 ? "" : "[rank " + std::to_string(rank) + "] ") << line << "\n" << std::flush;
+  hasPrinted = true;
 }
 
 void Ranks::forward(int64_t rank) {
@@ -244,9 +272,16 @@ int Ranks::run() {
   listener.close();
   while (anyRuns() || anyOpen())
     look();
-  if (code != 0 && !hasPrinted && !firstDeath.empty() && code != 128 + SIGINT && code != 128 + SIGTERM)
-    throw Error(firstDeath);
+  if (code != 0 && !hasPrinted && code != 128 + SIGINT && code != 128 + SIGTERM)
+    throw reason();
   return code;
+}
+
+void tgpt::runtime::leaveUnsaid(const Error &error, std::ostream &errors) {
+  std::istringstream lines(error.what() + ("\n" + error.details()));
+  for (std::string line; std::getline(lines, line);)
+    errors << unsaidMark << line << "\n";
+  errors << std::flush;
 }
 
 int tgpt::runtime::spawnRanks(int64_t ranks, const std::vector<std::string> &arguments, std::ostream &errors) {

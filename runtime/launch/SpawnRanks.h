@@ -7,6 +7,8 @@
 #ifndef TGPT_RUNTIME_LAUNCH_SPAWNRANKS_H
 #define TGPT_RUNTIME_LAUNCH_SPAWNRANKS_H
 
+#include "runtime/plan/Error.h"
+
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -19,6 +21,10 @@ namespace tgpt::runtime {
 /// time, with their rank before it. SIGINT and SIGTERM are passed on. When a process ends before its time the others
 /// are given a few seconds to say so, then killed. None of them outlives this call, or this process.
 int spawnRanks(int64_t ranks, const std::vector<std::string> &arguments, std::ostream &errors);
+
+/// Of a process that spawnRanks() started: an error that another rank should print. If none does, and none was killed,
+/// spawnRanks() throws that of the first process that ended.
+void leaveUnsaid(const Error &error, std::ostream &errors);
 
 } // namespace tgpt::runtime
 

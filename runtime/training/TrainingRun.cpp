@@ -360,6 +360,7 @@ void Run::reportFrom(const Error &error) {
     console.report(isOwn ? Error("rank " + std::to_string(identity->rank) + ": " + own, error.details()) : error);
     processes->reported();
   } else {
+    console.leaveUnsaid(error);
     processes->awaitReport();
   }
   if (failure && failure->hasLostThreads())
@@ -376,9 +377,10 @@ void tgpt::runtime::runTraining(const TrainingOptions &options, const Console &c
   try {
     run.execute();
   } catch (const Refused &refused) {
-    if (!refused.isToBlame)
-      throw AlreadyReported();
-    throw;
+    if (refused.isToBlame)
+      throw;
+    console.leaveUnsaid(refused);
+    throw AlreadyReported();
   } catch (const Interrupted &) {
     if (identity->isSpawned)
       throw AlreadyReported(); // whoever interrupted it knows why

@@ -25,6 +25,8 @@ struct Console {
   std::function<bool()> stopRequested = {};
   /// Prints an error, of a run whose ranks are processes: one of them does.
   std::function<void(const Error &)> report = {};
+  /// Of the others: for whoever started the ranks, should none of them print one.
+  std::function<void(const Error &)> leaveUnsaid = [](const Error &) {};
 };
 
 /// Thrown in place of an error of a run whose ranks are processes: it was printed, here or by another of them.

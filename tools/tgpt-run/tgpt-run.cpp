@@ -96,7 +96,12 @@ static int run(int argc, char **argv) {
                .terminal = terminal,
                .colour = terminal && !std::getenv("NO_COLOR"),
                .stopRequested = [] { return interrupted != 0; },
-               .report = print},
+               .report = print,
+               .leaveUnsaid =
+                   [&](const Error &error) {
+                     if (identity && identity->isSpawned)
+                       leaveUnsaid(error, std::cerr);
+                   }},
               identity);
   flushOutput();
   return interrupted ? 128 + interrupted : 0; // as shells say it
