@@ -12,8 +12,11 @@
 
 namespace tgpt {
 
-/// Sets the device that times follow from, and the bytes that it leaves for a rank's arena. For tgpt-opt --cluster and
-/// for the planner, so that both compile the same.
+/// Bytes that the device leaves for a rank's arena beside its context and the communicators of these options.
+double memoryForPlan(const CompileOptions &options, const cost::Cluster &cluster);
+
+/// Sets the device and links that times follow from, and the limit of memory, once all else in `options` is known. For
+/// tgpt-opt --cluster and for the planner, so that both compile the same.
 void applyCluster(CompileOptions &options, const cost::Cluster &cluster);
 
 } // namespace tgpt

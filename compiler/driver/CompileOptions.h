@@ -48,6 +48,7 @@ struct CompileOptions {
   std::vector<int64_t> stages;    ///< layers a virtual stage; empty: chosen by time and memory
   std::string schedule = "1f1b";  ///< gpipe, 1f1b or zero-bubble
   std::string device;             ///< a device in one line (cost/DeviceText.h); empty: the built-in one
+  std::string links;              ///< between ranks, in one line (cost/cluster/TopologyText.h); empty: not known
   int64_t memoryLimitBytes = 0;   ///< that a rank may need; 0: no limit
   bool stageReport = false;       ///< keep the costs of the cut in the IR
   std::string reduction = "fast"; ///< canonical: every grid gives the bits of one rank

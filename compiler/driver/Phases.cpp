@@ -100,6 +100,8 @@ static std::string chooseStages(const CompileOptions &options) {
     pass += " stages=" + joined(options.stages);
   if (!options.device.empty())
     pass += " device=" + options.device;
+  if (!options.links.empty())
+    pass += " links=" + options.links + (options.overlap ? " overlap=true" : "");
   if (options.memoryLimitBytes > 0)
     pass += " memory-limit-bytes=" + std::to_string(options.memoryLimitBytes);
   if (isShared(options))

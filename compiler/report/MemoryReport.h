@@ -12,6 +12,7 @@
 #ifndef TGPT_COMPILER_REPORT_MEMORYREPORT_H
 #define TGPT_COMPILER_REPORT_MEMORYREPORT_H
 
+#include "compiler/report/ScheduleTimes.h"
 #include "compiler/report/StageLiveness.h"
 #include "runtime/plan/plan.pb.h"
 #include <array>
@@ -150,6 +151,8 @@ struct MemoryReport {
   const plan::Plan *plan = nullptr;             ///< outlives the report
   std::vector<WhatIf> whatIf;                   ///< the first is the plan itself; empty: not asked for
   std::optional<CanonicalPrice> canonicalPrice; ///< of --reduction=canonical
+  /// When each entry of each stage's schedule runs on the cluster, in nanoseconds; empty: there is no cluster file.
+  std::vector<std::vector<EntryTime>> entryTimes;
 
   const StageMemoryReport *largest() const;
 };

@@ -115,8 +115,8 @@ static Json whatIfJson(const WhatIf &line) {
 
 Json tgpt::memoryReportObject(const MemoryReport &report) {
   Json stages = Json::array(), whatIf = Json::array(), outside = Json::array();
-  std::vector<std::vector<EntryTime>> times;
-  if (report.plan)
+  std::vector<std::vector<EntryTime>> times = report.entryTimes;
+  if (times.empty() && report.plan)
     times = scheduleTimesOf(*report.plan);
   for (size_t i = 0; i < report.stages.size(); ++i)
     stages.push_back(stageJson(report.stages[i], times[i]));
@@ -125,6 +125,7 @@ Json tgpt::memoryReportObject(const MemoryReport &report) {
   for (const OutsideBytes &part : report.budget.outside)
     outside.push_back({{"what", part.what}, {"bytes", part.bytes}, {"source", part.source}});
   Json json = {{"model", report.model}, {"mesh", report.mesh}, {"options", report.plan ? report.plan->options() : ""}};
+  json["schedule_unit"] = report.entryTimes.empty() ? "operations" : "nanoseconds";
   json["stages"] = stages;
   if (!report.whatIf.empty())
     json["what_if"] = whatIf;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For pictures: the order and the waiting are those of the plan, the lengths those of an
-// imagined device that moves a byte in the time of a hundred operations, and whose messages
-// take no time. How fast a real device is needs a device profile, which is not known here.
+// For pictures where there is no cluster file, whose simulation would tell: the order and
+// the waiting are those of the plan, the lengths those of an imagined device that moves a
+// byte in the time of a hundred operations, and whose messages take no time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_COMPILER_REPORT_SCHEDULETIMES_H
@@ -18,7 +18,7 @@
 
 namespace tgpt {
 
-/// Begin and end of an entry, in operations.
+/// Begin and end of an entry, in operations or nanoseconds.
 struct EntryTime {
   double begin = 0, end = 0;
 };

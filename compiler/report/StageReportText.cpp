@@ -45,6 +45,8 @@ std::string tgpt::stageReportText(const std::string &model, StageSummary summary
   std::vector<std::vector<std::string>> rows = {{"stage", "layers", "slots", "forward", "backward", "together",
                                                  "of slowest", "parameters", "states", "activations", "scratch",
                                                  "messages", "total"}};
+  if (summary.countsCollectives)
+    rows.front().insert(rows.front().begin() + 6, "collectives");
   if (!arenaBytes.empty())
     rows.front().push_back("planned");
   for (int64_t stage = 0; stage < summary.stages(); ++stage) {
@@ -56,12 +58,15 @@ std::string tgpt::stageReportText(const std::string &model, StageSummary summary
                     bytesText(rank.state.parameters), bytesText(rank.state.gradients + rank.state.optimizer),
                     bytesText(rank.activationBytes), bytesText(rank.scratchBytes), bytesText(rank.messageBytes),
                     bytesText(rank.bytes())});
+    if (summary.countsCollectives)
+      rows.back().insert(rows.back().begin() + 6, secondsText(rank.collectiveNanoseconds));
     if (!arenaBytes.empty())
       rows.back().push_back(bytesText(arenaBytes[stage]));
   }
-  return text + "\n" + alignedTable(rows) + leastLine(summary) +
-         "times: rooflines of kernels, collectives left out; bytes: as known when the model was cut" +
-         (arenaBytes.empty() ? "" : ", planned: the arena") + "\n";
+  return text + "\n" + alignedTable(rows) + leastLine(summary) + "times: rooflines of kernels, " +
+         (summary.countsCollectives ? "and what collectives take on the cluster's links beyond what hides them"
+                                    : "collectives left out") +
+         "; bytes: as known when the model was cut" + (arenaBytes.empty() ? "" : ", planned: the arena") + "\n";
 }
 
 std::string tgpt::stageReportJson(const std::string &model, StageSummary summary,

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cost/DeviceText.h"
+#include "cost/cluster/TopologyText.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/Remarks.h"
@@ -102,14 +103,19 @@ private:
       return module.emitError() << "mesh axis 'pp' is " << stageCount << " with " << chunks.getValue()
                                 << " chunks a stage; legal are 1 chunk or more, and at most " << mostVirtualStages
                                 << " virtual stages";
-    assumptions = {cost::defaultDevice(), zero, zeroPrefetch, kind == ScheduleKind::ZeroBubble};
-    if (device.empty())
-      return success();
+    assumptions = {cost::defaultDevice(), zero, zeroPrefetch, kind == ScheduleKind::ZeroBubble, std::nullopt, overlap};
     std::string error;
-    std::optional<cost::DeviceProfile> parsed = cost::parseDevice(device, error);
-    if (!parsed)
-      return module.emitError() << "option 'device': " << error;
-    assumptions.device = *parsed;
+    if (!device.empty()) {
+      std::optional<cost::DeviceProfile> parsed = cost::parseDevice(device, error);
+      if (!parsed)
+        return module.emitError() << "option 'device': " << error;
+      assumptions.device = *parsed;
+    }
+    if (!links.empty()) {
+      assumptions.links = cost::parseTopology(links, error);
+      if (!assumptions.links)
+        return module.emitError() << "option 'links': " << error;
+    }
     return success();
   }
 
@@ -206,7 +212,8 @@ private:
                             problem.meanNanoseconds(),
                             problem.longestPartNanoseconds(),
                             cut,
-                            problem.slots};
+                            problem.slots,
+                            assumptions.links.has_value()};
     if (report)
       writeStageReport(module, summary);
     Location where = microBatch.getLoc();

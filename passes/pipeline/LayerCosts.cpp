@@ -11,9 +11,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/LayerCosts.h"
+#include "cost/CollectiveTime.h"
 #include "cost/KernelTime.h"
+#include "dialects/dist/CollectiveSeconds.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/tgpt/Tgpt.h"
+#include "passes/pipeline/PartSeconds.h"
 #include "passes/pipeline/StageCut.h"
 #include "passes/pipeline/StageHomes.h"
 #include "passes/pipeline/StageLayers.h"
@@ -60,6 +63,7 @@ public:
       : module(module), microBatch(microBatch), layerCount(layerCount), assumptions(assumptions) {
     problem.parts.resize(layerCount + 2);
     seconds.resize(layerCount + 2);
+    wholeStates.resize(layerCount + 2);
   }
 
   FailureOr<StageProblem> run() {
@@ -67,8 +71,10 @@ public:
       return failure();
     if (assumptions.splitsWeightGradients)
       findWeightGradients();
-    addTimes();
+    addKernels();
+    addCollectives();
     addStates();
+    addTimes();
     addActivations();
     addScratch();
     addMessages();
@@ -91,6 +97,9 @@ private:
   int64_t partByOperands(Operation *op, bool isBackward) const;
   void findWeightGradients();
   bool onlyServesWeights(Operation *op) const;
+  void addKernels();
+  void addCollectives();
+  void addShards(PartSeconds &part, const StateBytes &whole);
   void addTimes();
   void addStates();
   void addState(const Parts &users, const StateBytes &bytes);
@@ -114,8 +123,9 @@ private:
   const CostAssumptions &assumptions;
   StageProblem problem;
   llvm::DenseMap<Operation *, Place> places;
-  llvm::DenseSet<Operation *> ofWeights;          ///< what will run apart from the backward
-  std::vector<std::pair<double, double>> seconds; ///< of each part: forward, backward
+  llvm::DenseSet<Operation *> ofWeights; ///< what will run apart from the backward
+  std::vector<PartSeconds> seconds;      ///< of each part
+  std::vector<StateBytes> wholeStates;   ///< of each part, as if nothing was shared out
   std::map<std::vector<int64_t>, SharedBytes> shared;
 };
 
@@ -195,8 +205,7 @@ AccumulateOp LayerCosts::fusedAccumulate(OpResult result) const {
   return accumulate && !accumulate.getCarries() ? accumulate : AccumulateOp();
 }
 
-// Collectives are left out: how long they take depends on the links between ranks.
-void LayerCosts::addTimes() {
+void LayerCosts::addKernels() {
   llvm::DenseSet<Operation *> fused;
   for (auto [op, place] : places)
     for (OpResult result : op->getResults())
@@ -214,12 +223,43 @@ void LayerCosts::addTimes() {
       if (fusedAccumulate(result)) // the sum so far is read too
         facts.bytesRead += double(bytesOf(result.getType()));
     double time = cost::kernelSeconds(assumptions.device, facts);
-    auto &[forward, backward] = seconds[place.part];
-    (place.isBackward ? backward : forward) += time;
+    PartSeconds &part = seconds[place.part];
+    (place.isBackward ? part.backward : part.forward) += time;
+    if (op.hasTrait<ParameterGradient>())
+      part.weightGradients += time;
   }
+}
+
+void LayerCosts::addCollectives() {
+  if (!assumptions.links)
+    return;
+  for (Operation &op : ops())
+    if (Place place = placeOf(&op); place.part >= 0 && op.hasTrait<dist::Communicates>()) {
+      PartSeconds &part = seconds[place.part];
+      (place.isBackward ? part.backwardCollectives : part.forwardCollectives) +=
+          dist::collectiveSeconds(&op, *assumptions.links);
+    }
+}
+
+// Under ZeRO 2 and 3 every micro-batch sums its gradients over dp to where their pieces are; under 3 parameters are
+// gathered for its forward and again for its backward.
+void LayerCosts::addShards(PartSeconds &part, const StateBytes &whole) {
+  auto meshes = module.getOps<dist::MeshOp>();
+  if (!assumptions.links || meshes.empty() || assumptions.zero < 2)
+    return;
+  cost::Group group = dist::groupOver(*meshes.begin(), {"dp"});
+  part.scatter += cost::reduceScatterSeconds(*assumptions.links, group, double(whole.gradients));
+  if (assumptions.zero >= 3)
+    part.gather += cost::allGatherSeconds(*assumptions.links, group, double(whole.parameters));
+}
+
+void LayerCosts::addTimes() {
+  auto nanoseconds = [](double time) { return std::llround(std::min(time * 1e9, mostNanoseconds / 2)); };
   for (auto [part, time] : llvm::zip_equal(problem.parts, seconds)) {
-    part.forwardNanoseconds = std::llround(std::min(time.first * 1e9, mostNanoseconds / 2));
-    part.backwardNanoseconds = std::llround(std::min(time.second * 1e9, mostNanoseconds / 2));
+    double forward = time.exposedForward(assumptions.overlaps), backward = time.exposedBackward(assumptions.overlaps);
+    part.forwardNanoseconds = nanoseconds(time.forward + forward);
+    part.backwardNanoseconds = nanoseconds(time.backward + backward);
+    part.collectiveNanoseconds = nanoseconds(forward + backward);
   }
 }
 
@@ -256,6 +296,8 @@ void LayerCosts::addStates() {
     Parts parts = users.lookup(parameter.getSymNameAttr());
     addState(parts.empty() ? Parts{0} : parts, all); // what is not used lives on the first stage
   }
+  for (auto [part, whole] : llvm::zip_equal(seconds, wholeStates))
+    addShards(part, whole);
 }
 
 // ZeRO cuts what a rank holds, and needs the whole of it, or the reduced piece, for a while.
@@ -272,6 +314,7 @@ void LayerCosts::addState(const Parts &users, const StateBytes &whole) {
   for (int64_t user : users) {
     PartCost &part = problem.parts[user];
     part.state += held;
+    wholeStates[user] += whole;
     if (zero == 1)
       part.updateBytes += divideUp(whole.gradients, dp);
     if (zero >= 2)

@@ -14,6 +14,7 @@
 #define TGPT_PASSES_PIPELINE_LAYERCOSTS_H
 
 #include "cost/DeviceProfile.h"
+#include "cost/Topology.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/pipeline/StageProblem.h"
@@ -27,6 +28,8 @@ struct CostAssumptions {
   int64_t zeroPrefetch = 0; ///< layers ahead of use that stage 3 will gather parameters
   /// The gradients of parameters will run apart (dist-split-weight-gradients): what they use is kept for them.
   bool splitsWeightGradients = false;
+  std::optional<cost::Topology> links = std::nullopt; ///< between ranks; without them collectives take no time
+  bool overlaps = false;                              ///< collectives will run beside computation (--overlap)
 };
 
 /// The parts of the model and what they cost; stages, slots and limit are left to the caller.

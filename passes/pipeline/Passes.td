@@ -16,7 +16,7 @@ def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
     each virtual stage, chunk by chunk. What comes before the first layer is on the first
     one, what comes after the last on the last, and both count. Of all cuts that fit it takes
     one whose slowest stage (forward and backward of a micro-batch on `device`, recomputed
-    ops included, collectives not) is fastest; of those one with the fewest virtual stages
+    ops included, collectives where `links` are given) is fastest; of those one with the fewest virtual stages
     without layers, then one that is as even as can be, then the one with the fewest layers
     on the first stages. With `chunks` above 1 it is the best that moving single layers finds
     (passes/pipeline/StageCut.h).
@@ -59,6 +59,10 @@ def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
            "micro-batches in a step, a count; by default 1, so that no more is in flight">,
     Option<"device", "device", "std::string", "",
            "a device in one line (cost/DeviceText.h); by default that of recipes/clusters/dgx-h100.yaml">,
+    Option<"links", "links", "std::string", "",
+           "the links between ranks in one line (cost/cluster/TopologyText.h); by default collectives take no time">,
+    Option<"overlap", "overlap", "bool", "false",
+           "collectives will run beside computation, and take time only as far as they are longer">,
     Option<"memoryLimitBytes", "memory-limit-bytes", "int64_t", "0",
            "bytes that a rank may need; by default 0, no limit">,
     Option<"zero", "zero", "int64_t", "0",

@@ -80,6 +80,7 @@ std::vector<RankCost> tgpt::costOfCut(const StageProblem &problem, const std::ve
       runOfPart[i] = v;
       rank.forwardNanoseconds += part.forwardNanoseconds;
       rank.backwardNanoseconds += part.backwardNanoseconds;
+      rank.collectiveNanoseconds += part.collectiveNanoseconds;
       rank.state += part.state;
       rank.scratchBytes = std::max(rank.scratchBytes, part.scratchBytes);
       updateBytes[v % problem.stages] += part.updateBytes;

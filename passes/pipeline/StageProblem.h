@@ -33,6 +33,7 @@ struct StateBytes {
 /// A part of the model on one rank, for one micro-batch.
 struct PartCost {
   int64_t forwardNanoseconds = 0, backwardNanoseconds = 0;
+  int64_t collectiveNanoseconds = 0; ///< of these, what collectives show
   StateBytes state;
   int64_t activationBytes = 0; ///< kept from forward to backward
   int64_t scratchBytes = 0;    ///< live at once while the part runs
@@ -69,6 +70,7 @@ struct StageProblem {
 /// What one rank does for a micro-batch and holds.
 struct RankCost {
   int64_t forwardNanoseconds = 0, backwardNanoseconds = 0;
+  int64_t collectiveNanoseconds = 0; ///< of these, what collectives show
   StateBytes state;
   int64_t activationBytes = 0; ///< in all slots of all chunks
   int64_t scratchBytes = 0;

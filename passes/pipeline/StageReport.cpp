@@ -21,6 +21,8 @@ void tgpt::writeStageReport(ModuleOp module, const StageSummary &summary) {
   report.set("longest_part_nanoseconds", builder.getI64IntegerAttr(summary.longestPartNanoseconds));
   report.set("layers", builder.getDenseI64ArrayAttr(summary.cut.layers));
   report.set("slots", builder.getDenseI64ArrayAttr(summary.slots));
+  if (summary.countsCollectives)
+    report.set("counts_collectives", builder.getUnitAttr());
   for (const RankFigure &figure : rankFigures()) {
     SmallVector<int64_t> ofRanks;
     for (RankCost rank : summary.cut.ranks)
@@ -44,6 +46,7 @@ std::optional<StageSummary> tgpt::readStageReport(ModuleOp module) {
     return std::nullopt;
   StageSummary summary = {device.str(), limit.getInt(), least.getInt(), mean.getInt(), longest.getInt(), {}, {}};
   summary.cut.layers.assign(layers.asArrayRef().begin(), layers.asArrayRef().end());
+  summary.countsCollectives = report.contains("counts_collectives");
   summary.slots.assign(slots.asArrayRef().begin(), slots.asArrayRef().end());
   for (const RankFigure &figure : rankFigures()) {
     auto ofRanks = list(figure.name);

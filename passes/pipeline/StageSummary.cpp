@@ -13,6 +13,7 @@ const std::vector<RankFigure> &tgpt::rankFigures() {
   static const std::vector<RankFigure> figures = {
       {"forward_nanoseconds", [](RankCost &rank) -> int64_t & { return rank.forwardNanoseconds; }},
       {"backward_nanoseconds", [](RankCost &rank) -> int64_t & { return rank.backwardNanoseconds; }},
+      {"collective_nanoseconds", [](RankCost &rank) -> int64_t & { return rank.collectiveNanoseconds; }},
       {"parameter_bytes", [](RankCost &rank) -> int64_t & { return rank.state.parameters; }},
       {"gradient_bytes", [](RankCost &rank) -> int64_t & { return rank.state.gradients; }},
       {"optimizer_bytes", [](RankCost &rank) -> int64_t & { return rank.state.optimizer; }},

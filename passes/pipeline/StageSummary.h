@@ -24,6 +24,7 @@ struct StageSummary {
   int64_t meanNanoseconds = 0, longestPartNanoseconds = 0;
   StageCut cut;
   std::vector<int64_t> slots; ///< of each virtual stage
+  bool countsCollectives = false;
 
   int64_t stages() const { return static_cast<int64_t>(cut.ranks.size()); }
   int64_t chunks() const { return static_cast<int64_t>(cut.layers.size()) / stages(); }

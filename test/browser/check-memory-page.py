@@ -30,7 +30,8 @@ BROWSERS = ["chromium-headless-shell", "chromium", "google-chrome"]
 PAGES = {
     "pipeline": ("nano", ["--tp=2", "--pp=2", "--dp=2", "--sp", "--micro-batches=4", "--micro-batch-samples=2"]),
     "one-rank": ("nano-gpt2", []),
-    "many-stages": ("llama2-7b", ["--tp=8", "--pp=16", "--sp", "--micro-batches=24", "--dtype=bf16"]),
+    "many-stages": ("llama2-7b", ["--tp=8", "--pp=16", "--sp", "--micro-batches=24", "--dtype=bf16",
+                                   "--cluster={clusters}/dgx-h100.yaml"]),
 }
 SIZES = {"desk": (1280, 1700), "phone": (390, 3000)}
 THEMES = {"light": (0xF7, 0xF7, 0xF5), "dark": (0x13, 0x15, 0x19)}  # the page's ground
@@ -121,6 +122,7 @@ def faults_of_picture(path, size, theme):
 
 def make_page(tools, recipes, folder, name):
     model, flags = PAGES[name]
+    flags = [flag.format(clusters=recipes.parent / "clusters") for flag in flags]
     text, plan, page = folder / f"{model}.mlir", folder / f"{name}.bin", folder / f"{name}.html"
     subprocess.run([tools / "tgpt-import", recipes / f"{model}.yaml", "-o", text], check=True)
     with open(page, "w", encoding="utf-8") as out:

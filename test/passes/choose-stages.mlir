@@ -31,6 +31,9 @@
 // RUN: tgpt-opt %t/activations.mlir --dist-choose-stages="micro-batches=8" --remarks-filter=dist-choose-stages --remark-format=emitRemark -o %t/out.mlir 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // RUN: not tgpt-opt %t/activations.mlir --dist-choose-stages="device=name:x" 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: tgpt-opt %t/collective.mlir --dist-choose-stages | FileCheck %s --check-prefix=NO-LINKS
+// RUN: tgpt-opt %t/collective.mlir --dist-choose-stages="report=true links=2;2,0,1e9,0,0,0,0,0,0;0,0,1e9,0,0,0,0,0,0" | FileCheck %s --check-prefix=SLOW-LINKS
+// RUN: not tgpt-opt %t/activations.mlir --dist-choose-stages="links=8" 2>&1 | FileCheck %s --check-prefix=LINKS
 // RUN: not tgpt-opt %t/activations.mlir --dist-choose-stages="micro-batches=0" 2>&1 | FileCheck %s --check-prefix=MICRO
 // RUN: not tgpt-opt %t/activations.mlir --dist-choose-stages="memory-limit-bytes=-1" 2>&1 | FileCheck %s --check-prefix=BYTES
 // RUN: not tgpt-opt %t/activations.mlir --dist-choose-stages="zero=4" 2>&1 | FileCheck %s --check-prefix=ZERO-STAGE
@@ -90,6 +93,13 @@
 // REMARK-DAG: remark: [Analysis] stage | Category:dist-choose-stages | bytes={{[0-9]+}}, layers=3, nanoseconds={{[0-9]+}}, stage=0
 // REMARK-DAG: remark: [Analysis] stage | Category:dist-choose-stages | bytes={{[0-9]+}}, layers=3, nanoseconds={{[0-9]+}}, stage=1
 
+// Four equal layers, the first of which sums 16 KiB over the two ranks of a node: 16 us at 1 GB/s.
+// NO-LINKS: dist.stages = array<i64: 2, 2>
+// SLOW-LINKS: dist.stage_report = {
+// SLOW-LINKS-SAME: collective_nanoseconds = array<i64: 16384, 0>
+// SLOW-LINKS-SAME: counts_collectives
+// SLOW-LINKS-SAME: dist.stages = array<i64: 1, 3>
+// LINKS: error: option 'links': expected ranks of a node and 1 to 6 levels, separated by ';'
 // DEVICE: error: option 'device': memory_bytes: is missing
 // MICRO: error: option 'micro-batches' is 0, expected 1 to 1048576
 // BYTES: error: option 'memory-limit-bytes' is -1, expected 0 for no limit, or a number of bytes
@@ -156,6 +166,19 @@ module {
     %4 = tgpt.linear %3, %w {tgpt.layer = 3 : i64} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
     %5 = tgpt.linear %4, %w {tgpt.layer = 3 : i64} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
     %6 = tgpt.sum_squares %5 {tgpt.layer = 4 : i64} : (tensor<512x512xf32>) -> tensor<f32>
+    return
+  }
+}
+//--- collective.mlir
+module {
+  dist.mesh @mesh (dp = 1, pp = 2, tp = 2)
+  func.func @micro_batch(%x: tensor<64x64xf32, #dist.layout<[-, -], partial = [tp], of = [64, 64]>>) attributes {tgpt.phase = "micro_batch"} {
+    %0 = dist.all_reduce sum %x over ["tp"] {tgpt.layer = 0 : i64} : tensor<64x64xf32, #dist.layout<[-, -], partial = [tp], of = [64, 64]>> to tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>
+    %1 = tgpt.gelu %0 {tgpt.layer = 0 : i64} : (tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>) -> tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>
+    %2 = tgpt.gelu %1 {tgpt.layer = 1 : i64} : (tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>) -> tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>
+    %3 = tgpt.gelu %2 {tgpt.layer = 2 : i64} : (tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>) -> tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>
+    %4 = tgpt.gelu %3 {tgpt.layer = 3 : i64} : (tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>) -> tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>
+    %5 = tgpt.gelu %4 {tgpt.layer = 4 : i64} : (tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>) -> tensor<64x64xf32, #dist.layout<[-, -], of = [64, 64]>>
     return
   }
 }

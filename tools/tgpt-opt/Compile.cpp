@@ -11,6 +11,7 @@
 #include "compiler/driver/Phases.h"
 #include "compiler/emit/PlanEmitter.h"
 #include "compiler/report/CommunicationReport.h"
+#include "compiler/report/CommunicatorBytes.h"
 #include "compiler/report/MemoryReport.h"
 #include "compiler/report/ScheduleReport.h"
 #include "compiler/report/StageReportText.h"
@@ -29,6 +30,7 @@
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanFile.h"
+#include "runtime/sim/Simulate.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
@@ -185,7 +187,7 @@ static LogicalResult checkRankCount(const CompileOptions &options, const cost::C
               cluster.name + "' has links for " + llvm::Twine(int64_t(most)));
 }
 
-/// The device and the limit of memory, from the cluster file and the flags.
+/// The device, its links and the limit of memory, from the cluster file and the flags.
 static FailureOr<CompileRequest> withCluster(CompileRequest request) {
   constexpr double mostGib = 1 << 30;
   if (request.givesMemoryGib && !(request.memoryGib > 0 && request.memoryGib <= mostGib)) {
@@ -199,6 +201,10 @@ static FailureOr<CompileRequest> withCluster(CompileRequest request) {
       cost::Cluster cluster = cost::readClusterFile(request.cluster);
       if (failed(checkRankCount(options, cluster)))
         return failure();
+      if (memoryForPlan(options, cluster) < 1)
+        return fail("'" + request.cluster + "' leaves nothing of the memory of a " + cluster.device.name + " (" +
+                    llvm::Twine(int64_t(std::min(cluster.device.memoryBytes, 0x1p60))) +
+                    " bytes) beside its context and communicators");
       applyCluster(options, cluster);
       request.budget = budgetOf(cluster.device, request.cluster);
       request.figures = std::move(cluster);
@@ -293,11 +299,28 @@ static LogicalResult writeModule(ModuleOp module, StringRef output) {
   return success();
 }
 
+/// What the cluster's figures tell of the plan: the memory of its communicators, and when what runs.
+static void addFigures(const plan::Plan &plan, const CompileRequest &request, MemoryReport &report) {
+  OutsideBytes communicators =
+      communicatorBytes(plan, request.figures->communicator, llvm::sys::path::filename(request.cluster).str());
+  if (communicators.bytes > 0)
+    report.budget.outside.push_back(communicators);
+  if (request.memoryReport == "text") // which shows no schedule
+    return;
+  for (const runtime::sim::RankSeconds &stage : runtime::sim::simulate(plan, *request.figures).stages) {
+    std::vector<EntryTime> &times = report.entryTimes.emplace_back();
+    for (const runtime::sim::EntrySeconds &entry : stage.entries)
+      times.push_back({entry.begin * 1e9, entry.end * 1e9});
+  }
+}
+
 /// `original` is the model as it was read; null unless the report is about other plans too.
 static void printReports(const plan::Plan &plan, ModuleOp original, const CompileRequest &request) {
   if (request.memoryReport != "none") {
     MemoryReport report = memoryReportOf(plan);
     report.budget = request.budget;
+    if (request.figures)
+      addFigures(plan, request, report);
     if (original && request.options.reduction == "canonical")
       addCanonicalPrice(original, request, report);
     if (original && request.memoryWhatIf)

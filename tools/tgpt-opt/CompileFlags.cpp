@@ -109,8 +109,8 @@ struct Flags {
       cl::value_desc("layers,..."), cl::CommaSeparated, cl::cat(category)};
   cl::opt<std::string> cluster{
       "cluster",
-      cl::desc("Cluster file (recipes/clusters) whose device gives the times that stages are cut by, and the memory of "
-               "a rank (default: an H100, without a limit of memory)"),
+      cl::desc("Cluster file (recipes/clusters) whose device and links give the times that stages are cut by, and the "
+               "memory of a rank (default: an H100, collectives left out, without a limit of memory)"),
       cl::value_desc("file"), cl::cat(category)};
   cl::opt<double> memoryGib{"memory-gib",
                             cl::desc("GiB that a rank may need (default: with --cluster what its device has for a "

@@ -114,7 +114,14 @@ function peakSentence(stage) {
 
 // ---------------------------------------------------------------- over a step
 
-const chart = {height: 120, gantt: 20, left: 62, right: 8, top: 16};
+const isSimulated = report.schedule_unit === 'nanoseconds';
+const chart = {height: 120, gantt: 20, left: 62, right: 8, top: 16, times: isSimulated ? 16 : 0};
+
+/** Three digits of a time in nanoseconds. */
+function timeText(nanoseconds) {
+  const [scale, unit] = nanoseconds < 1e3 ? [1, 'ns'] : nanoseconds < 1e6 ? [1e3, 'us'] : nanoseconds < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+  return `${Number((nanoseconds / scale).toPrecision(3))} ${unit}`;
+}
 
 /** [begin, end, activations, scratch] in the order of time: of each pixel the moment of most. */
 function curveOf(stage, pixelsPerUnit) {
@@ -148,7 +155,7 @@ function drawChart(stage, width, lastTime, most) {
   const inner = Math.max(60, width - chart.left - chart.right), bottom = chart.top + chart.height;
   const x = (time) => (chart.left + inner * time / lastTime).toFixed(2);
   const y = (bytes) => (bottom - chart.height * bytes / most).toFixed(2);
-  const svg = element('svg', {viewBox: `0 0 ${width} ${bottom + chart.gantt + 8}`, role: 'img', 'data-stage': stage.stage});
+  const svg = element('svg', {viewBox: `0 0 ${width} ${bottom + chart.gantt + 8 + chart.times}`, role: 'img', 'data-stage': stage.stage});
   for (const share of [0, .5, 1]) {
     svg.append(element('line', {class: 'axis', x1: chart.left, x2: width - chart.right, y1: y(most * share), y2: y(most * share)}));
     svg.append(element('text', {x: chart.left - 6, y: +y(most * share) + 4, 'text-anchor': 'end'}, bytesText(most * share)));
@@ -172,6 +179,9 @@ function drawChart(stage, width, lastTime, most) {
       `peak ${bytesText(stage.peak.bytes)}`));
   }
   drawGantt(svg, stage, x, bottom + 6);
+  if (isSimulated)
+    for (const [share, anchor] of [[0, 'start'], [.5, 'middle'], [1, 'end']])
+      svg.append(element('text', {class: 'time', x: x(lastTime * share), y: bottom + chart.gantt + 20, 'text-anchor': anchor}, timeText(lastTime * share)));
   followPointer(svg, stage, points, width, inner, lastTime, base);
   return element('div', {class: 'chart'}, element('h3', {}, `stage ${stage.stage}`,
     element('span', {}, `${bytesText(stage.live_bytes)} live of ${bytesText(stage.arena_bytes)}, ratio ${(stage.arena_bytes / stage.live_bytes).toFixed(4)}`)), svg);
@@ -202,7 +212,7 @@ function followPointer(svg, stage, points, width, inner, lastTime, resident) {
     const row = (name, bytes) => element('tr', {}, element('td', {}, element('i', {class: 'dot', style: `background:${color(name)}`}), name),
       element('td', {class: 'number'}, bytesText(bytes)));
     const tip = byId('tip');
-    tip.replaceChildren(element('b', {}, `stage ${stage.stage}: ${what}`), element('table', {},
+    tip.replaceChildren(element('b', {}, `stage ${stage.stage}${isSimulated ? ` at ${timeText(time)}` : ''}: ${what}`), element('table', {},
       row('scratch', point.scratch), row('activations', point.activations), row('parameters', stage.parameters.live_bytes),
       row('gradients', stage.gradients.live_bytes), row('optimizer', stage.optimizer.live_bytes),
       element('tr', {}, element('td', {}, 'together'), element('td', {class: 'number'}, bytesText(resident + point.activations + point.scratch)))));
@@ -221,6 +231,7 @@ function drawCharts() {
   const lastTime = Math.max(1, ...report.stages.flatMap((stage) => stage.timeline.entries.map((entry) => entry[5])));
   const most = Math.max(1, largestStage().arena_bytes) * 1.02;
   byId('charts').replaceChildren(...report.stages.map((stage) => drawChart(stage, width, lastTime, most)));
+  if (isSimulated) byId('lengths').textContent = `those of a simulated step on ${report.device.name}, ${timeText(lastTime)} in all`;
 }
 
 // ---------------------------------------------------------------- what if
@@ -359,6 +370,8 @@ function faultsOfPage() {
     const stage = report.stages[i], circle = svg.querySelector('circle.peak'), top = svg.querySelector('path.top');
     const runs = svg.querySelectorAll('rect.run').length;
     if (runs !== stage.timeline.entries.length) faults.push(`stage ${stage.stage}: ${runs} runs drawn of ${stage.timeline.entries.length}`);
+    const times = [...svg.querySelectorAll('text.time')].map((text) => text.textContent);
+    if (times.length !== (isSimulated ? 3 : 0) || (isSimulated && times[0] !== '0 ns')) faults.push(`stage ${stage.stage}: the axis of time has ${times.join(', ')}`);
     if (!circle || !top) return faults.push(`stage ${stage.stage}: no curve or no peak`);
     const drawn = Math.min(...top.getAttribute('d').match(/-?[\d.]+,-?[\d.]+/g).map((pair) => +pair.split(',')[1]));
     if (Math.abs(drawn - circle.getAttribute('cy')) > .02) faults.push(`stage ${stage.stage}: the curve ends at ${drawn}, the peak is at ${circle.getAttribute('cy')}`);

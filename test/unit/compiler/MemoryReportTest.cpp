@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/report/MemoryReport.h"
+#include "compiler/report/CommunicatorBytes.h"
 #include "compiler/report/TextTable.h"
 
 #include <gmock/gmock.h>
@@ -193,6 +194,53 @@ TEST(MemoryReport, BudgetSaysWhatIsLeft) {
                         "1.00 KiB); of 32.0 KiB are left 5.62 KiB on stage 0\n"));
   report.budget.bytes = 16 << 10;
   EXPECT_THAT(memoryReportText(report), HasSubstr("of 16.0 KiB are missing 10.4 KiB on stage 0\n"));
+}
+
+// A communicator for each group that has more than one rank, whatever calls it makes; a peer for each other stage.
+TEST(MemoryReport, CommunicatorsAreCounted) {
+  plan::Plan plan;
+  for (auto [name, size] : {std::pair<const char *, int64_t>{"dp", 1}, {"pp", 3}, {"tp", 2}}) {
+    plan::MeshAxis &axis = *plan.mutable_mesh()->add_axes();
+    axis.set_name(name);
+    axis.set_size(size);
+    plan.add_groups()->add_axes(name);
+  }
+  for (int64_t stage = 0; stage < 3; ++stage) {
+    plan::StageProgram &program = *plan.add_stages();
+    program.set_stage(stage);
+    plan::Segment &segment = *program.add_segments();
+    for (uint32_t group : {2, 2, 0}) { // tp twice, and dp, which has one rank
+      plan::Instruction &instruction = *segment.add_instructions();
+      instruction.set_kind(plan::Instruction::ALL_REDUCE);
+      instruction.set_group(group);
+    }
+    for (int64_t peer : {stage - 1, stage, stage + 1})
+      if (peer >= 0 && peer < 3) {
+        plan::Instruction &instruction = *segment.add_instructions();
+        instruction.set_kind(plan::Instruction::SEND);
+        instruction.set_peer_stage(peer);
+      }
+  }
+  EXPECT_EQ(communicatorsOf(plan, 0), (cost::CommunicatorCount{1, 1}));
+  EXPECT_EQ(communicatorsOf(plan, 1), (cost::CommunicatorCount{1, 2}));
+  OutsideBytes bytes = communicatorBytes(plan, {1000, 10}, "c.yaml");
+  EXPECT_EQ(bytes.what, "1 communicator and 2 peers");
+  EXPECT_EQ(bytes.bytes, 1020);
+  EXPECT_EQ(bytes.source, "c.yaml");
+}
+
+// The times of a simulation are taken as they are; without one the lengths are operations.
+TEST(MemoryReport, ScheduleHasTheTimesThatAreGiven) {
+  plan::Plan plan = smallPlan();
+  MemoryReport report = memoryReportOf(plan);
+  auto entry = [&] {
+    nlohmann::json json = nlohmann::json::parse(memoryReportJson(report));
+    nlohmann::json begin = json["stages"][0]["timeline"]["entries"][1][4];
+    return std::pair(json["schedule_unit"].get<std::string>(), begin.get<int64_t>());
+  };
+  EXPECT_EQ(entry(), std::pair(std::string("operations"), int64_t(100)));
+  report.entryTimes = {std::vector<EntryTime>(plan.stages(0).schedule_size(), EntryTime{7e9, 8e9})};
+  EXPECT_EQ(entry(), std::pair(std::string("nanoseconds"), int64_t(7000000000)));
 }
 
 TEST(MemoryReport, WhatIfComparesWithThePlan) {
