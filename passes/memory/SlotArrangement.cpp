@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/SlotArrangement.h"
+#include "passes/memory/PageSharing.h"
 #include "llvm/ADT/StringMap.h"
 #include <numeric>
 #include <set>
@@ -63,54 +64,21 @@ SlotArrangement tgpt::arrangeSlots(const StageLifetimes &lifetimes, int64_t alig
   return arrangement;
 }
 
-namespace {
-
-/// Deals out pages along a schedule, the lowest free one first: as few as there are
-/// micro-batches that have one at the same time.
-class PageNumbers {
-public:
-  PageNumbers(planir::StageOp stage, planir::ScheduleOp schedule, SlotArrangement &arrangement)
-      : arrangement(arrangement) {
-    llvm::StringMap<planir::SegmentOp> segments;
-    for (auto segment : stage.getBody().getOps<planir::SegmentOp>())
-      segments[segment.getName()] = segment;
-    for (auto run : schedule.getRuns().getAsRange<planir::RunAttr>()) {
-      planir::SegmentOp segment = segments.lookup(run.getSegment().getValue());
-      bool isPaged =
-          arrangement.hasPage(segment.getKind()) && arrangement.chunks.count(static_cast<int64_t>(segment.getChunk()));
-      holders.push_back(isPaged ? std::optional(Holder(segment.getChunk(), run.getMicroBatch())) : std::nullopt);
-      if (isPaged)
-        lastRun[*holders.back()] = holders.size() - 1;
-    }
+/// Whose page each run of the schedule uses.
+static std::vector<std::optional<PageHolder>> holdersOf(planir::StageOp stage, planir::ScheduleOp schedule,
+                                                        const SlotArrangement &arrangement) {
+  llvm::StringMap<planir::SegmentOp> segments;
+  for (auto segment : stage.getBody().getOps<planir::SegmentOp>())
+    segments[segment.getName()] = segment;
+  std::vector<std::optional<PageHolder>> holders;
+  for (auto run : schedule.getRuns().getAsRange<planir::RunAttr>()) {
+    planir::SegmentOp segment = segments.lookup(run.getSegment().getValue());
+    bool isPaged =
+        arrangement.hasPage(segment.getKind()) && arrangement.chunks.count(static_cast<int64_t>(segment.getChunk()));
+    holders.push_back(isPaged ? std::optional(PageHolder(segment.getChunk(), run.getMicroBatch())) : std::nullopt);
   }
-
-  void dealOut() {
-    std::map<Holder, int64_t> pageOf;
-    std::set<int64_t> free;
-    for (size_t run = 0; run < holders.size(); ++run) {
-      arrangement.pageOfRun.push_back(0);
-      if (!holders[run])
-        continue;
-      auto [found, isNew] = pageOf.try_emplace(*holders[run], 0);
-      if (isNew && free.empty())
-        free.insert(++arrangement.pages);
-      if (isNew)
-        found->second = free.extract(free.begin()).value();
-      arrangement.pageOfRun.back() = found->second;
-      if (lastRun[*holders[run]] == run)
-        free.insert(found->second);
-    }
-  }
-
-private:
-  using Holder = std::pair<int64_t, int64_t>; // chunk and micro-batch
-
-  SlotArrangement &arrangement;
-  std::vector<std::optional<Holder>> holders; // by run
-  std::map<Holder, size_t> lastRun;
-};
-
-} // namespace
+  return holders;
+}
 
 /// Which of what a chunk keeps goes into a page of at most so many bytes: the largest that still fit.
 static std::vector<char> choosePaged(const std::vector<Lifetime> &kept, int64_t mostBytes, int64_t alignment) {
@@ -149,9 +117,15 @@ static bool shareAmongChunks(const StageLifetimes &lifetimes, SlotArrangement &a
   const SlotArrangement slots = arrangement;
   int64_t least = slots.bytes() - slots.pages * slots.pageBytes;
   std::set<int64_t> sizes;
-  for (const auto &[index, space] : slots.chunks)
+  std::vector<SlotGroup> groups;
+  for (const auto &[index, space] : slots.chunks) {
     sizes.insert(space.slotBytes);
+    groups.push_back({space.slots, space.slotBytes});
+  }
+  int64_t bound = bytesWithPages(groups, slots.pages, bestPageBytes(groups, slots.pages));
   for (int64_t mostBytes : sizes) {
+    if (least <= bound) // as good as where every byte may be in either
+      break;
     SlotArrangement candidate = slots;
     for (auto &[index, space] : candidate.chunks)
       candidate.pageBytes = std::max(candidate.pageBytes, splitChunk(lifetimes.chunks.at(index).kept.lifetimes, space,
@@ -220,7 +194,9 @@ std::optional<SlotArrangement> tgpt::arrangePages(planir::StageOp stage, const S
     return std::nullopt;
   SlotArrangement arrangement = slots;
   arrangement.paging = slots.chunks.size() > 1 ? Paging::WholeMicroBatch : Paging::FromBackward;
-  PageNumbers(stage, schedule, arrangement).dealOut();
+  DealtPages dealt = dealOutPages(holdersOf(stage, schedule, arrangement));
+  arrangement.pages = dealt.pages;
+  arrangement.pageOfRun = std::move(dealt.pageOfRun);
   bool isPaged = arrangement.paging == Paging::WholeMicroBatch
                      ? shareAmongChunks(lifetimes, arrangement, alignment, grainBytes)
                      : pageFromBackward(lifetimes, arrangement, alignment, grainBytes);

@@ -24,6 +24,7 @@
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/pipeline/LayerCosts.h"
+#include "passes/pipeline/MicroBatchesInFlight.h"
 #include "passes/pipeline/Passes.h"
 #include "passes/pipeline/StageAdvice.h"
 #include "passes/pipeline/StageLayers.h"
@@ -37,23 +38,6 @@ namespace tgpt {
 
 using namespace mlir;
 using namespace tgpt;
-
-/// Micro-batches in flight of each virtual stage. More micro-batches than fill the pipeline several times need no more
-/// slots, but under gpipe, as long as the last group of them is as large.
-static std::vector<int64_t> slotsOf(ScheduleKind kind, int64_t stages, int64_t chunks, int64_t microBatches) {
-  if (kind == ScheduleKind::GPipe)
-    return std::vector<int64_t>(stages * chunks, microBatches);
-  int64_t enough = 4 * stages * chunks;
-  if (microBatches > enough + stages)
-    microBatches = enough + microBatches % stages;
-  PipelineShape shape{.stages = stages, .chunks = chunks, .microBatches = microBatches};
-  std::vector<int64_t> slots(stages * chunks);
-  std::vector<StageSchedule> schedules = makeSchedule(kind, shape);
-  for (int64_t stage = 0; stage < stages; ++stage)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      slots[shape.virtualStage(stage, chunk)] = schedules[stage].slots[chunk];
-  return slots;
-}
 
 static std::string listText(ArrayRef<int64_t> numbers) {
   std::string text;
@@ -176,7 +160,7 @@ private:
       return failure();
     problem->stages = stageCount;
     problem->chunks = chunkCount;
-    problem->slots = slotsOf(kind, stageCount, chunkCount, microBatches);
+    problem->inFlight = countInFlight(kind, stageCount, chunkCount, microBatches);
     problem->limitBytes = memoryLimitBytes;
     return problem;
   }
@@ -192,7 +176,7 @@ private:
     error << misfitText(problem, closest);
     OtherProblems others;
     others.zero = zero;
-    others.slotsOf = [&](int64_t count) { return slotsOf(kind, count, problem.chunks, microBatches); };
+    others.inFlight = [&](int64_t count) { return countInFlight(kind, count, problem.chunks, microBatches); };
     dist::MeshOp mesh = *module.getOps<dist::MeshOp>().begin();
     bool isModest = double(closest.greatestBytes()) * double(stageCount) < 0x1p56; // so that these have costs too
     if (mesh.sizeOf("dp") > 1 && isModest)
@@ -206,14 +190,10 @@ private:
   }
 
   void explain(const StageProblem &problem, const StageCut &cut) {
-    StageSummary summary = {assumptions.device.name,
-                            problem.limitBytes,
-                            leastNanoseconds(problem),
-                            problem.meanNanoseconds(),
-                            problem.longestPartNanoseconds(),
-                            cut,
-                            problem.slots,
-                            assumptions.links.has_value()};
+    StageSummary summary = {assumptions.device.name,          problem.limitBytes,
+                            leastNanoseconds(problem),        problem.meanNanoseconds(),
+                            problem.longestPartNanoseconds(), cut,
+                            problem.inFlight.slots,           assumptions.links.has_value()};
     if (report)
       writeStageReport(module, summary);
     Location where = microBatch.getLoc();

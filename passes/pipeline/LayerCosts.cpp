@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Bytes are those that the plan will hold, as far as they can be told before buffers are
-// placed; scratch is what is live at once.
+// placed: what is live at once (PartPeaks.h), in the order in which a stage runs its ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,7 @@
 #include "dialects/dist/CollectiveSeconds.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/tgpt/Tgpt.h"
+#include "passes/pipeline/PartPeaks.h"
 #include "passes/pipeline/PartSeconds.h"
 #include "passes/pipeline/StageCut.h"
 #include "passes/pipeline/StageHomes.h"
@@ -24,6 +25,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace mlir;
 using namespace tgpt;
@@ -64,6 +66,7 @@ public:
     problem.parts.resize(layerCount + 2);
     seconds.resize(layerCount + 2);
     wholeStates.resize(layerCount + 2);
+    gatheredAhead.resize(layerCount + 2);
   }
 
   FailureOr<StageProblem> run() {
@@ -76,7 +79,7 @@ public:
     addStates();
     addTimes();
     addActivations();
-    addScratch();
+    addPeaks();
     addMessages();
     for (auto &[parts, bytes] : shared)
       problem.shared.push_back({parts, bytes.state, bytes.activationBytes});
@@ -104,7 +107,14 @@ private:
   void addStates();
   void addState(const Parts &users, const StateBytes &bytes);
   void addActivations();
-  void addScratch();
+  PartPeaks orderSteps();
+  Parts partsThatKeep(OpResult value) const;
+  void addKept(OpResult value, PartPeaks &peaks) const;
+  void addUnkept(OpResult value, PartPeaks &peaks) const;
+  ParameterOp bucketedParameter(OpResult result);
+  void addUnreduced(PartPeaks &peaks);
+  void addGathered(PartPeaks &peaks);
+  void addPeaks();
   void addMessages();
   LogicalResult checkSize();
   /// The accumulate that takes a result and needs no kernel of its own, or null.
@@ -113,8 +123,14 @@ private:
   /// Whether a value waits for this user in the activation slot; whether it does for any.
   bool isKeptFor(Value value, Operation *user) const;
   bool isKept(Value value) const;
+  int64_t lastStep(Value value) const;
+  int64_t beginOf(OpResult value) const;
   /// The operand whose bytes a result takes over, or null.
   Value replacedBy(OpResult result) const;
+  int64_t sizeOfDp() {
+    auto meshes = module.getOps<dist::MeshOp>();
+    return meshes.empty() ? 1 : (*meshes.begin()).sizeOf("dp");
+  }
   auto ops() { return microBatch.getBody().front().without_terminator(); }
 
   ModuleOp module;
@@ -126,6 +142,8 @@ private:
   llvm::DenseSet<Operation *> ofWeights; ///< what will run apart from the backward
   std::vector<PartSeconds> seconds;      ///< of each part
   std::vector<StateBytes> wholeStates;   ///< of each part, as if nothing was shared out
+  llvm::DenseMap<Operation *, int64_t> stepOf;
+  std::vector<int64_t> gatheredAhead; ///< bytes while a part runs, of parameters of those that run next
   std::map<std::vector<int64_t>, SharedBytes> shared;
 };
 
@@ -302,8 +320,7 @@ void LayerCosts::addStates() {
 
 // ZeRO cuts what a rank holds, and needs the whole of it, or the reduced piece, for a while.
 void LayerCosts::addState(const Parts &users, const StateBytes &whole) {
-  auto meshes = module.getOps<dist::MeshOp>();
-  int64_t dp = meshes.empty() ? 1 : (*meshes.begin()).sizeOf("dp"), zero = dp > 1 ? assumptions.zero : 0;
+  int64_t dp = sizeOfDp(), zero = dp > 1 ? assumptions.zero : 0;
   StateBytes held = whole;
   if (zero >= 1)
     held.optimizer = divideUp(whole.optimizer, dp);
@@ -317,10 +334,8 @@ void LayerCosts::addState(const Parts &users, const StateBytes &whole) {
     wholeStates[user] += whole;
     if (zero == 1)
       part.updateBytes += divideUp(whole.gradients, dp);
-    if (zero >= 2)
-      part.scratchBytes += whole.gradients;
     if (zero >= 3)
-      part.scratchBytes += whole.parameters * (1 + std::min(assumptions.zeroPrefetch, layerCount));
+      gatheredAhead[user] += whole.parameters * std::min(assumptions.zeroPrefetch, layerCount);
   }
   if (users.size() > 1)
     shared[{users.begin(), users.end()}].state += held;
@@ -344,46 +359,49 @@ bool LayerCosts::isKept(Value value) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) { return isKeptFor(value, user); });
 }
 
-// A value that the backward uses is kept where it is used; one that an earlier stage's
-// backward uses comes back by way of its own stage. Where gradients of weights run apart, a
-// part holds what they use once its backward is done, and before that what the backward
-// uses: it needs room for the larger.
+/// A value that the backward uses is kept where it is used; one that an earlier stage's backward uses comes back by way
+/// of its own stage.
+LayerCosts::Parts LayerCosts::partsThatKeep(OpResult value) const {
+  Parts parts;
+  for (Operation *user : value.getUsers())
+    if (isKeptFor(value, user))
+      parts.insert(placeOf(user).part);
+  Place made = placeOf(value.getOwner());
+  if (!parts.empty() && !made.isBackward && *parts.begin() < made.part)
+    parts.insert(made.part);
+  return parts;
+}
+
+// What several parts keep is counted once where they are on one stage, so all of them must count it all the time.
 void LayerCosts::addActivations() {
-  std::vector<int64_t> forWeights(problem.parts.size());
   for (Operation &op : ops())
     for (OpResult result : op.getResults()) {
       if (!isKept(result))
         continue;
-      bool isForward = !placeOf(&op).isBackward;
-      Parts parts, partsOfWeights;
-      for (Operation *user : result.getUsers())
-        if (isKeptFor(result, user)) {
-          parts.insert(placeOf(user).part);
-          if (ofWeights.contains(user))
-            partsOfWeights.insert(placeOf(user).part);
-        }
-      if (!parts.empty() && isForward && *parts.begin() < placeOf(&op).part)
-        parts.insert(placeOf(&op).part);
+      Parts parts = partsThatKeep(result), waiting;
       int64_t bytes = bytesOf(result.getType());
-      if (parts.size() > 1) { // what is counted once must be in either
+      if (parts.size() > 1) {
         shared[{parts.begin(), parts.end()}].activationBytes += bytes;
-        partsOfWeights = parts;
+        waiting = parts;
       }
-      if (isForward || parts.size() > 1)
+      for (Operation *user : result.getUsers())
+        if (isKeptFor(result, user) && ofWeights.contains(user))
+          waiting.insert(placeOf(user).part);
+      if (!placeOf(&op).isBackward || parts.size() > 1)
         for (int64_t part : parts)
           problem.parts[part].activationBytes += bytes;
-      for (int64_t part : partsOfWeights)
-        forWeights[part] += bytes;
+      for (int64_t part : waiting)
+        problem.parts[part].waitingBytes += bytes;
     }
-  for (auto [part, bytes] : llvm::zip_equal(problem.parts, forWeights))
-    part.activationBytes = std::max(part.activationBytes, bytes);
 }
 
-static Operation *lastUse(Value value) {
-  Operation *last = value.getDefiningOp();
-  for (Operation *user : value.getUsers())
-    if (!last || last->isBeforeInBlock(user))
-      last = user;
+/// `PartPeaks::never` for what the function returns.
+int64_t LayerCosts::lastStep(Value value) const {
+  int64_t last = stepOf.at(value.getDefiningOp());
+  for (Operation *user : value.getUsers()) {
+    auto step = stepOf.find(user);
+    last = std::max(last, step == stepOf.end() ? PartPeaks::never : step->second);
+  }
   return last;
 }
 
@@ -397,38 +415,144 @@ Value LayerCosts::replacedBy(OpResult result) const {
     if (std::optional<unsigned> index = kernel.getInPlaceOperand(result.getResultNumber()))
       operand = op->getOperand(*index);
   bool isOverwritten = operand && operand.getDefiningOp() && placeOf(operand.getDefiningOp()).part >= 0 &&
-                       lastUse(operand) == op && bytesOf(operand.getType()) == bytesOf(result.getType());
+                       lastStep(operand) == stepOf.at(op) && bytesOf(operand.getType()) == bytesOf(result.getType());
   return isOverwritten ? operand : Value();
 }
 
-// Values that are neither kept nor added where they are made, from their op to their last
-// use in the same direction.
-void LayerCosts::addScratch() {
-  llvm::DenseMap<Operation *, int64_t> bytesFreedAfter;
-  std::vector<int64_t> most(problem.parts.size());
-  int64_t live = 0;
-  for (Operation &op : ops()) {
-    Place place = placeOf(&op);
-    if (place.part < 0)
-      continue;
-    for (OpResult result : op.getResults()) {
-      if (isKept(result) || fusedAccumulate(result))
+/// The order in which a stage runs its ops.
+PartPeaks LayerCosts::orderSteps() {
+  std::vector<PartStep> steps;
+  for (PartPhase phase : {PartPhase::Forward, PartPhase::Backward, PartPhase::WeightGradient})
+    for (Operation &op : ops()) {
+      Place place = placeOf(&op);
+      PartPhase ofOp = ofWeights.contains(&op) ? PartPhase::WeightGradient
+                       : place.isBackward      ? PartPhase::Backward
+                                               : PartPhase::Forward;
+      if (place.part < 0 || ofOp != phase)
         continue;
-      int64_t bytes = bytesOf(result.getType());
-      Value replaced = replacedBy(result);
-      if (!replaced)
-        live += bytes;
-      else if (isKept(replaced))
-        continue; // in the activations' own bytes
-      else
-        bytesFreedAfter[&op] -= bytes;
-      bytesFreedAfter[lastUse(result)] += bytes;
+      stepOf[&op] = static_cast<int64_t>(steps.size());
+      steps.push_back({place.part, phase});
     }
-    most[place.part] = std::max(most[place.part], live);
-    live -= bytesFreedAfter.lookup(&op);
+  return PartPeaks(std::move(steps), static_cast<int64_t>(problem.parts.size()));
+}
+
+/// When a result has bytes of its own: one that takes over those of an operand when its op is done.
+int64_t LayerCosts::beginOf(OpResult value) const {
+  int64_t step = stepOf.at(value.getOwner());
+  return replacedBy(value) ? endOf(step) : startOf(step);
+}
+
+/// A value that is kept is in the slots of the parts that use it, until the last of them has; where no slot of its own
+/// part has it, it waits there for the next one.
+void LayerCosts::addKept(OpResult value, PartPeaks &peaks) const {
+  int64_t bytes = bytesOf(value.getType()), made = beginOf(value), handedOver = PartPeaks::never;
+  Parts parts = partsThatKeep(value);
+  Place place = placeOf(value.getOwner());
+  for (int64_t part : parts) {
+    int64_t until = made;
+    for (Operation *user : value.getUsers())
+      if (isKeptFor(value, user) && placeOf(user).part == part)
+        until = std::max(until, endOf(stepOf.at(user)));
+    peaks.addKept(part, made, parts.size() > 1 ? PartPeaks::never : until, bytes);
+    handedOver =
+        std::min(handedOver, peaks.startOfPart(part, place.isBackward ? PartPhase::Backward : PartPhase::Forward));
   }
-  for (auto [part, bytes] : llvm::zip_equal(problem.parts, most))
-    part.scratchBytes += bytes;
+  if (!parts.count(place.part) && handedOver != PartPeaks::never)
+    peaks.addScratch(made, handedOver, bytes);
+}
+
+/// Any other value is live from its op to its last use.
+void LayerCosts::addUnkept(OpResult value, PartPeaks &peaks) const {
+  int64_t last = lastStep(value);
+  peaks.addScratch(beginOf(value), last == PartPeaks::never ? last : endOf(last), bytesOf(value.getType()));
+}
+
+/// The parameter to whose gradient alone a result is added, where ZeRO 2 and 3 make it in a bucket; or null.
+ParameterOp LayerCosts::bucketedParameter(OpResult result) {
+  if (assumptions.zero < 2 || sizeOfDp() == 1 || !result.hasOneUse())
+    return {};
+  auto accumulate = dyn_cast<AccumulateOp>(*result.user_begin());
+  if (!accumulate || !stepOf.contains(accumulate))
+    return {};
+  auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(accumulate, accumulate.getSymbolAttr());
+  if (!state || !state.getParameterAttr())
+    return {};
+  return SymbolTable::lookupNearestSymbolFrom<ParameterOp>(accumulate, state.getParameterAttr());
+}
+
+// A bucket has the gradients of parameters of one part that are all decayed or none. It is live from the first of them
+// until the last, when ranks reduce it, each to a piece.
+void LayerCosts::addUnreduced(PartPeaks &peaks) {
+  struct Bucket {
+    int64_t first = PartPeaks::never, last = 0, bytes = 0;
+  };
+  std::map<std::pair<int64_t, bool>, Bucket> buckets;
+  for (Operation &op : ops())
+    for (OpResult result : op.getResults())
+      if (ParameterOp parameter = bucketedParameter(result)) {
+        int64_t added = stepOf.at(*result.user_begin());
+        Bucket &bucket = buckets[{placeOf(*result.user_begin()).part, parameter.getNoDecay()}];
+        bucket.first = std::min(bucket.first, stepOf.at(&op));
+        bucket.last = std::max(bucket.last, added);
+        bucket.bytes += bytesOf(result.getType());
+      }
+  for (const auto &[key, bucket] : buckets) {
+    peaks.addScratch(startOf(bucket.first), endOf(bucket.last), bucket.bytes);
+    peaks.addScratch(startOf(bucket.last), endOf(bucket.last), divideUp(bucket.bytes, sizeOfDp()));
+  }
+}
+
+// Under ZeRO 3 the parameters of a bucket are whole from the first use of one of them in a phase to the last.
+void LayerCosts::addGathered(PartPeaks &peaks) {
+  struct Bucket {
+    int64_t first = PartPeaks::never, last = 0, bytes = 0;
+    llvm::SmallDenseSet<StringAttr> parameters;
+  };
+  std::map<std::tuple<int64_t, bool, bool>, Bucket> buckets; // part, in the backward, without decay
+  for (auto read : microBatch.getOps<ReadOp>())
+    for (Operation *user : read->getUsers()) {
+      auto step = stepOf.find(user);
+      auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(read, read.getSymbolAttr());
+      if (!parameter || step == stepOf.end())
+        continue;
+      Bucket &bucket = buckets[{placeOf(user).part, placeOf(user).isBackward, parameter.getNoDecay()}];
+      bucket.first = std::min(bucket.first, step->second);
+      bucket.last = std::max(bucket.last, step->second);
+      if (bucket.parameters.insert(parameter.getSymNameAttr()).second)
+        bucket.bytes += bytesOf(parameter.getType());
+    }
+  for (const auto &[key, bucket] : buckets)
+    peaks.addScratch(startOf(bucket.first), endOf(bucket.last), bucket.bytes);
+}
+
+void LayerCosts::addPeaks() {
+  PartPeaks peaks = orderSteps();
+  for (Operation &op : ops())
+    for (OpResult result : op.getResults()) {
+      if (placeOf(&op).part < 0 || fusedAccumulate(result) || bucketedParameter(result))
+        continue;
+      if (isKept(result))
+        addKept(result, peaks);
+      else
+        addUnkept(result, peaks);
+    }
+  if (sizeOfDp() > 1 && assumptions.zero >= 2)
+    addUnreduced(peaks);
+  if (sizeOfDp() > 1 && assumptions.zero >= 3)
+    addGathered(peaks);
+  std::vector<std::vector<PartPeaks::Peak>> found = peaks.peaks();
+  for (size_t i = 0; i < problem.parts.size(); ++i) {
+    PartCost &part = problem.parts[i];
+    auto at = [&](PartPhase phase) { return found[i][static_cast<size_t>(phase)]; };
+    PartPeaks::Peak forward = at(PartPhase::Forward), backward = at(PartPhase::Backward),
+                    weights = at(PartPhase::WeightGradient);
+    forward.liveBytes += gatheredAhead[i];
+    backward.liveBytes += gatheredAhead[i];
+    part.growthBytes = std::max(backward.keptBytes, part.waitingBytes) - part.activationBytes;
+    part.scratchBytes =
+        std::max({forward.liveBytes - part.activationBytes, weights.liveBytes - part.waitingBytes, int64_t(0)});
+    part.backwardBytes = std::max(backward.liveBytes - part.activationBytes, part.growthBytes);
+  }
 }
 
 // Each side of a boundary has room for a message of the forward and one of the backward.
@@ -460,7 +584,8 @@ LogicalResult LayerCosts::checkSize() {
   double bytes = double(problem.messageBytes);
   for (const PartCost &part : problem.parts)
     bytes += double(part.state.parameters) + double(part.state.gradients) + double(part.state.optimizer) +
-             double(part.activationBytes) + double(part.scratchBytes) + double(part.updateBytes);
+             double(part.activationBytes) + double(part.waitingBytes) + double(part.scratchBytes) +
+             std::abs(double(part.backwardBytes)) + double(part.updateBytes);
   if (bytes <= mostBytes)
     return success();
   return module.emitError() << "parameters, states and activations of a micro-batch take more than 2^58 bytes, for "

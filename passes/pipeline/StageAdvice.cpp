@@ -32,12 +32,14 @@ static bool isFitting(const StageProblem &problem) {
   return chooseCut(problem).fits(problem);
 }
 
-/// Of a layer only its input is kept: half of what crosses a boundary. The rest passes through scratch.
+/// Of a layer only its input is kept: half of what crosses a boundary. The rest is live in its backward.
 static StageProblem withRecomputation(StageProblem problem) {
   for (int64_t part = 1; part <= problem.layers(); ++part) {
     PartCost &layer = problem.parts[part];
     int64_t kept = std::min(layer.activationBytes, problem.messageBytes / 2);
-    layer.scratchBytes += layer.activationBytes - kept;
+    layer.backwardBytes += layer.activationBytes - kept;
+    layer.waitingBytes = std::min(layer.waitingBytes, kept);
+    layer.growthBytes = 0;
     layer.activationBytes = kept;
   }
   for (SharedBytes &shared : problem.shared)
@@ -52,7 +54,7 @@ std::string tgpt::adviceText(const StageProblem &problem, const StageCut &closes
   for (int64_t stages = problem.stages + 1; stages <= mostStages; ++stages) {
     StageProblem other = problem;
     other.stages = stages;
-    other.slots = others.slotsOf(stages);
+    other.inFlight = others.inFlight(stages);
     if (isFitting(other)) {
       add("--pp=" + std::to_string(stages));
       break;

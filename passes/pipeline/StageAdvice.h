@@ -19,9 +19,9 @@ namespace tgpt {
 
 /// Problems like the one at hand, under one other option.
 struct OtherProblems {
-  int64_t zero = 0;                                            ///< as it is
-  std::function<StageProblem(int64_t zero)> withZero;          ///< none where there is no one to share with
-  std::function<std::vector<int64_t>(int64_t stages)> slotsOf; ///< of each virtual stage
+  int64_t zero = 0;                                   ///< as it is
+  std::function<StageProblem(int64_t zero)> withZero; ///< none where there is no one to share with
+  std::function<MicroBatchesInFlight(int64_t stages)> inFlight;
 };
 
 /// "12.5 GiB".

@@ -146,7 +146,8 @@ std::optional<std::vector<int64_t>> LineCut::makeEven(int64_t nanoseconds, int64
 static StageProblem withOneChunk(StageProblem problem) {
   problem.chunks = 1;
   problem.limitBytes = 0;
-  problem.slots.resize(problem.stages);
+  problem.inFlight.slots.resize(problem.stages);
+  problem.inFlight.pages.clear();
   return problem;
 }
 
@@ -163,6 +164,7 @@ static std::vector<int64_t> cutRunsAlone(StageProblem problem, int64_t limitByte
   problem.stages *= problem.chunks;
   problem.chunks = 1;
   problem.limitBytes = limitBytes;
+  problem.inFlight.pages.clear();
   return LineCut(problem).solve();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/StageProblem.h"
+#include "passes/memory/PageSharing.h"
 #include <algorithm>
 
 using namespace tgpt;
@@ -50,14 +51,14 @@ PartRange tgpt::partsOf(const StageProblem &problem, int64_t virtualStage, int64
 
 /// Takes off what parts count that share it: activations once for each run, states once for each rank.
 static void takeOffShared(const StageProblem &problem, const std::vector<int64_t> &runOfPart,
-                          std::vector<int64_t> &activationsOfRun, std::vector<RankCost> &ranks) {
+                          std::vector<RunBytes> &runs, std::vector<RankCost> &ranks) {
   std::vector<int64_t> sharedOfRank(problem.stages, -1); // the last one that the rank has
   for (size_t i = 0; i < problem.shared.size(); ++i) {
     int64_t lastRun = -1, item = static_cast<int64_t>(i);
     for (int64_t part : problem.shared[i].parts) {
       int64_t run = runOfPart[part], rank = run % problem.stages;
       if (run == lastRun)
-        activationsOfRun[run] -= problem.shared[i].activationBytes;
+        runs[run].kept -= problem.shared[i].activationBytes;
       if (sharedOfRank[rank] == item)
         ranks[rank].state.add(problem.shared[i].state, -1);
       lastRun = run;
@@ -66,15 +67,58 @@ static void takeOffShared(const StageProblem &problem, const std::vector<int64_t
   }
 }
 
+// One chunk: a page has what its backward keeps for weight gradients and has no room in the slot. Several: a page has
+// what any of them keeps. A backward may use the room in its page too.
+HeldBytes tgpt::heldBytes(const StageProblem &problem, int64_t stage, std::span<const RunBytes> chunks,
+                          int64_t updateBytes) {
+  HeldBytes held;
+  if (chunks.size() == 1) {
+    int64_t slots = problem.inFlight.slots[stage],
+            pages = problem.inFlight.pages.empty() ? slots : problem.inFlight.pages[stage];
+    held.activations = slots * chunks[0].kept + pages * chunks[0].growth;
+  } else {
+    std::vector<SlotGroup> groups;
+    int64_t pages = 0;
+    for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      groups.push_back(
+          {problem.inFlight.slots[chunk * problem.stages + stage], chunks[chunk].kept + chunks[chunk].growth});
+      pages += groups.back().slots;
+    }
+    if (!problem.inFlight.pages.empty())
+      pages = problem.inFlight.pages[stage];
+    held.activations = bytesWithPages(groups, pages, bestPageBytes(groups, pages));
+  }
+  for (const RunBytes &run : chunks)
+    held.scratch = std::max({held.scratch, run.scratch, run.backward - run.growth});
+  held.scratch = std::max(held.scratch, updateBytes - held.activations);
+  return held;
+}
+
+/// Adds up parts, the last first: what is behind a part has gone through its backward before.
+static RunBytes bytesOfRun(const StageProblem &problem, PartRange range) {
+  RunBytes run;
+  int64_t behind = 0; // what its later parts keep by now, beyond what they did at the turn
+  for (int64_t i = range.end - 1; i >= range.first; --i) {
+    const PartCost &part = problem.parts[i];
+    run.scratch = std::max(run.scratch, part.scratchBytes);
+    run.growth = std::max(run.growth, part.growthBytes + behind);
+    run.backward = i == range.end - 1 ? part.backwardBytes : std::max(run.backward, part.backwardBytes + behind);
+    run.kept += part.activationBytes;
+    behind += part.waitingBytes - part.activationBytes;
+  }
+  return run;
+}
+
 std::vector<RankCost> tgpt::costOfCut(const StageProblem &problem, const std::vector<int64_t> &layers) {
   std::vector<RankCost> ranks(problem.stages);
-  std::vector<int64_t> updateBytes(problem.stages), activations(problem.virtualStages());
-  std::vector<int64_t> runOfPart(problem.parts.size());
+  std::vector<int64_t> updateBytes(problem.stages), runOfPart(problem.parts.size());
+  std::vector<RunBytes> runs;
   int64_t firstLayer = 0;
   for (int64_t v = 0; v < problem.virtualStages(); ++v) {
     RankCost &rank = ranks[v % problem.stages];
     PartRange range = partsOf(problem, v, firstLayer, firstLayer + layers[v]);
     firstLayer += layers[v];
+    runs.push_back(bytesOfRun(problem, range));
     for (int64_t i = range.first; i < range.end; ++i) {
       const PartCost &part = problem.parts[i];
       runOfPart[i] = v;
@@ -82,16 +126,18 @@ std::vector<RankCost> tgpt::costOfCut(const StageProblem &problem, const std::ve
       rank.backwardNanoseconds += part.backwardNanoseconds;
       rank.collectiveNanoseconds += part.collectiveNanoseconds;
       rank.state += part.state;
-      rank.scratchBytes = std::max(rank.scratchBytes, part.scratchBytes);
       updateBytes[v % problem.stages] += part.updateBytes;
-      activations[v] += part.activationBytes;
     }
     rank.messageBytes += problem.messageBytes * ((v > 0) + (v < problem.virtualStages() - 1));
   }
-  takeOffShared(problem, runOfPart, activations, ranks);
-  for (int64_t v = 0; v < problem.virtualStages(); ++v)
-    ranks[v % problem.stages].activationBytes += problem.slots[v] * activations[v];
-  for (int64_t stage = 0; stage < problem.stages; ++stage)
-    ranks[stage].scratchBytes = std::max(ranks[stage].scratchBytes, updateBytes[stage] - activations[stage]);
+  takeOffShared(problem, runOfPart, runs, ranks);
+  std::vector<RunBytes> chunks(problem.chunks);
+  for (int64_t stage = 0; stage < problem.stages; ++stage) {
+    for (int64_t chunk = 0; chunk < problem.chunks; ++chunk)
+      chunks[chunk] = runs[chunk * problem.stages + stage];
+    HeldBytes held = heldBytes(problem, stage, chunks, updateBytes[stage]);
+    ranks[stage].activationBytes = held.activations;
+    ranks[stage].scratchBytes = held.scratch;
+  }
   return ranks;
 }

@@ -14,7 +14,9 @@
 #ifndef TGPT_PASSES_PIPELINE_STAGEPROBLEM_H
 #define TGPT_PASSES_PIPELINE_STAGEPROBLEM_H
 
+#include "passes/pipeline/MicroBatchesInFlight.h"
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tgpt {
@@ -36,8 +38,11 @@ struct PartCost {
   int64_t collectiveNanoseconds = 0; ///< of these, what collectives show
   StateBytes state;
   int64_t activationBytes = 0; ///< kept from forward to backward
-  int64_t scratchBytes = 0;    ///< live at once while the part runs
-  int64_t updateBytes = 0;     ///< live at once in the update, where a slot of chunk 0 is free; these add up over parts
+  int64_t waitingBytes = 0;    ///< kept beyond its backward: for weight gradients that wait, or by other parts too
+  int64_t growthBytes = 0;     ///< the most that is kept at a moment of its backward, beyond `activationBytes`
+  int64_t scratchBytes = 0;    ///< the most beyond what is kept at a moment of its forward or weight gradients
+  int64_t backwardBytes = 0;   ///< the most at a moment of its backward beyond `activationBytes`, what is kept included
+  int64_t updateBytes = 0;     ///< live at once in the update, where nothing else is; these add up over parts
 
   int64_t nanoseconds() const { return forwardNanoseconds + backwardNanoseconds; }
 };
@@ -55,8 +60,8 @@ struct StageProblem {
   std::vector<SharedBytes> shared;
   int64_t messageBytes = 0; ///< of a boundary: what one of its sides receives and sends
   int64_t stages = 1, chunks = 1;
-  std::vector<int64_t> slots; ///< micro-batches in flight of each virtual stage
-  int64_t limitBytes = 0;     ///< of a rank; 0: none
+  MicroBatchesInFlight inFlight;
+  int64_t limitBytes = 0; ///< of a rank; 0: none
 
   int64_t layers() const { return static_cast<int64_t>(parts.size()) - 2; }
   int64_t virtualStages() const { return stages * chunks; }
@@ -72,7 +77,7 @@ struct RankCost {
   int64_t forwardNanoseconds = 0, backwardNanoseconds = 0;
   int64_t collectiveNanoseconds = 0; ///< of these, what collectives show
   StateBytes state;
-  int64_t activationBytes = 0; ///< in all slots of all chunks
+  int64_t activationBytes = 0; ///< in all slots of all chunks and all pages
   int64_t scratchBytes = 0;
   int64_t messageBytes = 0;
 
@@ -80,6 +85,22 @@ struct RankCost {
   int64_t bytes() const { return state.total() + activationBytes + scratchBytes + messageBytes; }
   bool operator==(const RankCost &) const = default;
 };
+
+/// What a virtual stage holds of a micro-batch.
+struct RunBytes {
+  int64_t kept = 0;     ///< at the turn from forward to backward
+  int64_t growth = 0;   ///< the most that is kept at a moment of the backward, beyond `kept`
+  int64_t scratch = 0;  ///< the most beyond what is kept in its forward and weight gradients
+  int64_t backward = 0; ///< the most at a moment of its backward beyond `kept`; may be negative
+};
+
+/// What a rank holds of all micro-batches in flight: in slots and pages, as plan-assign-memory will lay them out, and
+/// beside them.
+struct HeldBytes {
+  int64_t activations = 0, scratch = 0;
+};
+/// `chunks` are the runs of the stage, `updateBytes` those of its parts.
+HeldBytes heldBytes(const StageProblem &problem, int64_t stage, std::span<const RunBytes> chunks, int64_t updateBytes);
 
 /// The cost of every rank under a cut: the layers of each virtual stage, which sum to the problem's.
 std::vector<RankCost> costOfCut(const StageProblem &problem, const std::vector<int64_t> &layers);

@@ -8,25 +8,50 @@
 #include "passes/pipeline/StageRanges.h"
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 using namespace tgpt;
 
+StageRanges::Greatest::Greatest(std::vector<int64_t> values) {
+  size_t count = values.size();
+  most.push_back(std::move(values));
+  for (size_t width = 2; width <= count; width *= 2) {
+    const std::vector<int64_t> &half = most.back();
+    std::vector<int64_t> wider(count - width + 1);
+    for (size_t i = 0; i < wider.size(); ++i)
+      wider[i] = std::max(half[i], half[i + width / 2]);
+    most.push_back(std::move(wider));
+  }
+}
+
+int64_t StageRanges::Greatest::of(const PartRange &range) const {
+  int level = std::bit_width(static_cast<uint64_t>(range.end - range.first)) - 1;
+  return std::max(most[level][range.first], most[level][range.end - (int64_t(1) << level)]);
+}
+
 StageRanges::StageRanges(const StageProblem &problem) : problem(problem) {
   size_t count = problem.parts.size();
-  for (std::vector<int64_t> *sums : {&time, &state, &activations, &update, &twiceState, &twiceActivations})
+  for (std::vector<int64_t> *sums : {&time, &state, &activations, &update, &behind, &twiceState, &twiceActivations})
     sums->assign(count + 1, 0);
   for (const SharedBytes &shared : problem.shared)
     addPairs(shared);
+  std::vector<int64_t> scratchOfPart, growthOfPart, backwardOfPart;
   for (size_t i = 0; i < count; ++i) {
     const PartCost &part = problem.parts[i];
     time[i + 1] = time[i] + part.nanoseconds();
     state[i + 1] = state[i] + part.state.total();
     activations[i + 1] = activations[i] + part.activationBytes;
     update[i + 1] = update[i] + part.updateBytes;
+    behind[i + 1] = behind[i] + part.waitingBytes - part.activationBytes;
     twiceState[i + 1] += twiceState[i];
     twiceActivations[i + 1] += twiceActivations[i];
+    scratchOfPart.push_back(part.scratchBytes);
+    growthOfPart.push_back(part.growthBytes - behind[i + 1]);
+    backwardOfPart.push_back(part.backwardBytes - behind[i + 1]);
   }
-  buildScratch();
+  scratch.emplace(std::move(scratchOfPart));
+  growth.emplace(std::move(growthOfPart));
+  backward.emplace(std::move(backwardOfPart));
 }
 
 void StageRanges::addPairs(const SharedBytes &shared) {
@@ -41,25 +66,10 @@ void StageRanges::addPairs(const SharedBytes &shared) {
   }
 }
 
-void StageRanges::buildScratch() {
-  size_t count = problem.parts.size();
-  scratch.emplace_back();
-  for (const PartCost &part : problem.parts)
-    scratch.front().push_back(part.scratchBytes);
-  for (size_t width = 2; width <= count; width *= 2) {
-    const std::vector<int64_t> &half = scratch.back();
-    std::vector<int64_t> most(count - width + 1);
-    for (size_t i = 0; i < most.size(); ++i)
-      most[i] = std::max(half[i], half[i + width / 2]);
-    scratch.push_back(std::move(most));
-  }
-}
-
-int64_t StageRanges::scratchOf(const PartRange &range) const {
-  if (range.end <= range.first)
-    return 0;
-  int level = std::bit_width(static_cast<uint64_t>(range.end - range.first)) - 1;
-  return std::max(scratch[level][range.first], scratch[level][range.end - (int64_t(1) << level)]);
+RunBytes StageRanges::runBytes(const PartRange &range) const {
+  return {activations[range.end] - activations[range.first],
+          std::max<int64_t>(growth->of(range) + behind[range.end], 0), std::max<int64_t>(scratch->of(range), 0),
+          backward->of(range) + behind[range.end]};
 }
 
 int64_t StageRanges::nanoseconds(int64_t stage, int64_t firstLayer, int64_t endLayer) const {
@@ -72,17 +82,18 @@ int64_t StageRanges::bytes(int64_t stage, int64_t firstLayer, int64_t endLayer) 
   int64_t messages = problem.messageBytes * ((stage > 0) + (stage < problem.stages - 1));
   if (range.end <= range.first)
     return messages;
-  int64_t held = state[range.end] - state[range.first], kept = activations[range.end] - activations[range.first];
+  int64_t held = state[range.end] - state[range.first];
+  RunBytes run = runBytes(range);
   // The sums hold at i the pairs whose second part is i or before; in the run are those with second above its first.
   held -= twiceState[range.end - 1] - twiceState[range.first];
-  kept -= twiceActivations[range.end - 1] - twiceActivations[range.first];
+  run.kept -= twiceActivations[range.end - 1] - twiceActivations[range.first];
   for (const Pair &pair : farPairs)
     if (pair.first >= range.first && pair.second < range.end) {
       held -= pair.stateBytes;
-      kept -= pair.activationBytes;
+      run.kept -= pair.activationBytes;
     }
-  int64_t temporary = std::max(scratchOf(range), update[range.end] - update[range.first] - kept);
-  return held + problem.slots[stage] * kept + temporary + messages;
+  HeldBytes ofMicroBatches = heldBytes(problem, stage, {&run, 1}, update[range.end] - update[range.first]);
+  return held + ofMicroBatches.activations + ofMicroBatches.scratch + messages;
 }
 
 bool StageRanges::fits(int64_t stage, int64_t firstLayer, int64_t endLayer, int64_t mostNanoseconds,

@@ -13,6 +13,7 @@
 #define TGPT_PASSES_PIPELINE_STAGERANGES_H
 
 #include "passes/pipeline/StageProblem.h"
+#include <optional>
 
 namespace tgpt {
 
@@ -31,20 +32,29 @@ public:
   int64_t reach(int64_t stage, int64_t firstLayer, int64_t mostNanoseconds, int64_t mostBytes) const;
 
 private:
+  /// The greatest of any run of values.
+  class Greatest {
+  public:
+    explicit Greatest(std::vector<int64_t> values);
+    int64_t of(const PartRange &range) const; ///< which is not empty
+
+  private:
+    std::vector<std::vector<int64_t>> most; ///< [k][i]: of the 2^k values from i
+  };
   /// Bytes counted twice where the parts `first` and `second` are in one run.
   struct Pair {
     int64_t first, second;
     int64_t stateBytes, activationBytes;
   };
   void addPairs(const SharedBytes &shared);
-  void buildScratch();
-  int64_t scratchOf(const PartRange &range) const;
+  RunBytes runBytes(const PartRange &range) const;
 
   const StageProblem &problem;
   /// Sums over the parts before each; `twice` over the pairs of neighbours up to each.
-  std::vector<int64_t> time, state, activations, update, twiceState, twiceActivations;
-  std::vector<Pair> farPairs;                ///< of parts that are no neighbours
-  std::vector<std::vector<int64_t>> scratch; ///< [k][i]: most of the 2^k parts from i
+  std::vector<int64_t> time, state, activations, update, behind, twiceState, twiceActivations;
+  std::vector<Pair> farPairs; ///< of parts that are no neighbours
+  /// Of each part, less what all up to it keep more after their backward than before.
+  std::optional<Greatest> scratch, growth, backward;
 };
 
 } // namespace tgpt

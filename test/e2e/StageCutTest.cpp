@@ -30,6 +30,9 @@ using namespace mlir;
 
 namespace {
 
+/// How far what a cut is chosen by may be below and above what the plan needs.
+constexpr double mostBelow = 0.02, mostAbove = 0.02;
+
 ModelRecipe recipeOf(const std::string &name, int64_t layers = 0) {
   ModelRecipe recipe = readModelRecipe(std::string(TGPT_RECIPES_DIR) + "/" + name + ".yaml");
   if (layers > 0)
@@ -48,12 +51,18 @@ CompileOptions optionsOf(int64_t pp, int64_t tp, int64_t microBatches) {
   return options;
 }
 
-/// Times of the parts, as the pass takes them.
+/// What the pass decides by.
 StageProblem problemOf(InProcessCompiler &compiler, const ModelRecipe &recipe, const CompileOptions &options) {
   OwningOpRef<ModuleOp> module = compiler.importModel(recipe);
   compiler.runPhases(*module, options, "", "partitioned");
-  CostAssumptions assumptions = {cost::defaultDevice(), options.zero, options.gathersAhead()};
-  return *costsOfLayers(*module, findPhase(*module, "micro_batch"), recipe.layers, assumptions);
+  ScheduleKind kind = *parseScheduleKind(options.schedule);
+  CostAssumptions assumptions = {cost::defaultDevice(), options.zero, options.gathersAhead(),
+                                 kind == ScheduleKind::ZeroBubble};
+  StageProblem problem = *costsOfLayers(*module, findPhase(*module, "micro_batch"), recipe.layers, assumptions);
+  problem.stages = options.pp;
+  problem.chunks = options.vpp;
+  problem.inFlight = countInFlight(kind, options.pp, options.vpp, options.microBatches);
+  return problem;
 }
 
 /// The least greatest time of all cuts: of stages 0..stage over layers 0..end, from those of one stage less.
@@ -108,20 +117,29 @@ Chosen compileToPlan(InProcessCompiler &compiler, const ModelRecipe &recipe, con
   return chosen;
 }
 
-/// What the cut was chosen by is what the plan needs: the same but for small buffers and packing, and, where weight
-/// gradients run apart, what a layer holds for a moment beyond the larger of before and after its backward. The plan
-/// needs less where scratch finds room in what a slot has free, so less by the scratch at most. The cut counts slots of
-/// each chunk and of what waits for weight gradients. Where the plan has pages instead the cut is an upper bound: up to
-/// 1.58 times the arena was seen.
-void expectMemoryAsPlanned(const Chosen &chosen, double tolerance = 0.03, bool mayHavePages = false) {
-  ASSERT_EQ(chosen.arenaBytes.size(), chosen.summary.cut.ranks.size());
-  for (size_t stage = 0; stage < chosen.arenaBytes.size(); ++stage) {
-    const RankCost &rank = chosen.summary.cut.ranks[stage];
-    EXPECT_GE(double(rank.bytes()), double(chosen.arenaBytes[stage]) * (1 - tolerance)) << "stage " << stage;
-    EXPECT_LE(double(rank.bytes() - rank.scratchBytes),
-              double(chosen.arenaBytes[stage]) * (1 + (mayHavePages ? 0.6 : tolerance)))
-        << "stage " << stage;
+/// Greatest and least of what cuts were chosen by, as a share of what plans need.
+struct Looseness {
+  double least = 1, greatest = 1;
+
+  void add(const Looseness &other) {
+    least = std::min(least, other.least);
+    greatest = std::max(greatest, other.greatest);
   }
+};
+
+/// What the cut was chosen by is what the plan needs, whatever shares pages in it. It is less by holes between buffers,
+/// of which the planner of memory has at most 2%, and by alignment; more by room for messages both ways on either side
+/// of a boundary, and by scratch of a forward that finds room in its slot.
+Looseness expectMemoryAsPlanned(const Chosen &chosen) {
+  Looseness seen;
+  EXPECT_EQ(chosen.arenaBytes.size(), chosen.summary.cut.ranks.size());
+  for (size_t stage = 0; stage < chosen.arenaBytes.size(); ++stage) {
+    double share = double(chosen.summary.cut.ranks[stage].bytes()) / double(chosen.arenaBytes[stage]);
+    EXPECT_GE(share, 1 - mostBelow) << "stage " << stage;
+    EXPECT_LE(share, 1 + mostAbove) << "stage " << stage;
+    seen.add({share, share});
+  }
+  return seen;
 }
 
 void print(const char *model, const Chosen &chosen, int64_t best) {
@@ -161,8 +179,7 @@ TEST(StageCutTest, thirtyLayersInFour) {
   ModelRecipe recipe = recipeOf("llama3-8b", 30);
   CompileOptions options = optionsOf(4, 2, 8);
   StageProblem problem = problemOf(compiler, recipe, options);
-  problem.stages = 4;
-  problem.slots = {4, 3, 2, 1};
+  EXPECT_EQ(problem.inFlight.slots, (std::vector<int64_t>{4, 3, 2, 1}));
   std::vector<int64_t> layers(4);
   int64_t best = bestByListing(problem, layers, 0, 30);
   EXPECT_EQ(best, bestByRecursion(problem, 4));
@@ -192,11 +209,12 @@ TEST(StageCutTest, chunksOfLlama405b) {
   Chosen chosen = compileToPlan(compiler, recipe, options);
   print("llama3-405b, 16 stages of 3 chunks", chosen, best);
   EXPECT_LE(chosen.summary.cut.greatestNanoseconds(), best + best / 100);
-  expectMemoryAsPlanned(chosen, 0.03, /*mayHavePages=*/true);
+  expectMemoryAsPlanned(chosen);
 }
 
 TEST(StageCutTest, memoryIsAsPlanned) {
   InProcessCompiler compiler;
+  Looseness all;
   ModelRecipe recipe = recipeOf("llama3-8b");
   for (const char *recompute : {"none", "selective", "full"})
     for (auto [zero, schedule, vpp] : {std::tuple<int64_t, const char *, int64_t>{0, "1f1b", 1},
@@ -216,9 +234,65 @@ TEST(StageCutTest, memoryIsAsPlanned) {
       options.vpp = vpp;
       SCOPED_TRACE(std::string(recompute) + " " + schedule + " zero " + std::to_string(zero) + " vpp " +
                    std::to_string(vpp));
-      bool isSplit = options.schedule == "zero-bubble";
-      expectMemoryAsPlanned(compileToPlan(compiler, recipe, options), isSplit ? 0.08 : 0.03, isSplit || vpp > 1);
+      Looseness ofPlan = expectMemoryAsPlanned(compileToPlan(compiler, recipe, options));
+      std::printf("%-9s %-11s zero %ld, %ld chunks: %.3f to %.3f of the arena\n", recompute, schedule, long(zero),
+                  long(vpp), ofPlan.least, ofPlan.greatest);
+      all.add(ofPlan);
     }
+  std::printf("bytes that cuts are chosen by: %.3f to %.3f of the arena\n", all.least, all.greatest);
+}
+
+/// Without pages: every chunk full at once, and what waits for weight gradients in the slots.
+int64_t greatestBytesOfSlots(StageProblem problem, const std::vector<int64_t> &layers) {
+  problem.inFlight.pages.clear();
+  return cutByHand(problem, layers).greatestBytes();
+}
+
+// A limit that slots alone would exceed is enough for the plan, and gets a cut as fast as without one.
+TEST(StageCutTest, pagesAreCountedUnderALimit) {
+  InProcessCompiler compiler;
+  ModelRecipe recipe = recipeOf("llama3-8b");
+  for (int64_t vpp : {2, 3, 4}) {
+    SCOPED_TRACE("vpp " + std::to_string(vpp));
+    CompileOptions options = optionsOf(4, 2, 8);
+    options.vpp = vpp;
+    StageProblem problem = problemOf(compiler, recipe, options);
+    StageCut cut = chooseCut(problem);
+    int64_t packed = cut.greatestBytes(), slots = greatestBytesOfSlots(problem, cut.layers);
+    EXPECT_GT(double(slots), double(packed) * 1.04);
+    options.memoryLimitBytes = packed + (slots - packed) / 2;
+    Chosen chosen = compileToPlan(compiler, recipe, options);
+    EXPECT_EQ(chosen.summary.cut.layers, cut.layers);
+    for (int64_t bytes : chosen.arenaBytes)
+      EXPECT_LE(bytes, options.memoryLimitBytes);
+    std::printf("%ld chunks: %.2f GiB with pages, %.2f GiB in slots alone\n", long(vpp), double(packed) / 0x1p30,
+                double(slots) / 0x1p30);
+  }
+}
+
+// Whatever fits by the costs fits the plan, but for what these are below it.
+TEST(StageCutTest, acceptedCutsKeepTheLimit) {
+  InProcessCompiler compiler;
+  ModelRecipe recipe = recipeOf("llama3-8b");
+  for (auto [schedule, vpp] : {std::pair("1f1b", 1), {"1f1b", 2}, {"zero-bubble", 1}, {"zero-bubble", 2}}) {
+    CompileOptions options = optionsOf(4, 2, 8);
+    options.schedule = schedule;
+    options.vpp = vpp;
+    StageProblem problem = problemOf(compiler, recipe, options);
+    int64_t most = chooseCut(problem).greatestBytes();
+    std::vector<int64_t> last;
+    for (int64_t percent : {99, 97, 94, 91, 88, 85}) {
+      SCOPED_TRACE(std::string(schedule) + " vpp " + std::to_string(vpp) + " " + std::to_string(percent) + "%");
+      problem.limitBytes = most / 100 * percent;
+      StageCut cut = chooseCut(problem);
+      if (!cut.fits(problem) || cut.layers == last)
+        continue;
+      options.stages = last = cut.layers;
+      for (int64_t bytes : compileToPlan(compiler, recipe, options).arenaBytes)
+        EXPECT_LE(double(bytes), double(problem.limitBytes) / (1 - mostBelow));
+    }
+    EXPECT_FALSE(last.empty());
+  }
 }
 
 int64_t countAttention(Block &block) {
