@@ -105,6 +105,9 @@ struct Software {
   double stepSeconds = 0;             ///< data, logging, host work of a step
   bool recomputeStopsEarly = false; ///< recomputation of a layer ends where backward has all it needs: no last product
   double castTraffic = 0;           ///< bytes moved per element to make 8- or 4-bit operands
+  bool ringHasAllHeads = false;     ///< keys and values go round the ring of cp ranks once a query head
+  double ringForwardTraffic = 0;    ///< bytes moved per element of queries to merge each further block of a ring
+  double ringBackwardTraffic = 0;   ///< the same backward
 };
 
 /// Everything that a time is made of.

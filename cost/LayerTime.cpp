@@ -140,11 +140,17 @@ void tensorCommunication(const Machine &machine, const ModelShape &shape, const 
   parts.backwardCommunication = parts.forwardCommunication;
 }
 
-/// Keys and values travel round the ring of cp ranks while attention computes; what it can't hide is exposed.
+/// Keys and values travel round the ring of cp ranks while attention computes; what it can't hide is exposed. Each
+/// block that comes is merged with what is there by kernels of its own.
 void contextCommunication(const Machine &machine, const Execution &run, const LocalSizes &local, LayerParts &parts) {
   if (run.cp <= 1)
     return;
-  double bytes = 2 * run.elementBytes * local.tokens * local.keyValue * run.cp;
+  const Software &software = machine.software;
+  double merged = (run.cp - 1) * local.tokens * local.query;
+  parts.forwardElementwise += machine.device.memorySeconds(software.ringForwardTraffic * merged);
+  parts.backwardElementwise += machine.device.memorySeconds(software.ringBackwardTraffic * merged);
+  double width = software.ringHasAllHeads ? local.query : local.keyValue;
+  double bytes = 2 * run.elementBytes * local.tokens * width * run.cp;
   double ring = allGatherSeconds(machine.topology, run.contextGroup(), bytes);
   parts.forwardCommunication += std::max(0.0, ring - parts.forwardAttention);
   parts.backwardCommunication += std::max(0.0, 2 * ring - parts.backwardAttention);

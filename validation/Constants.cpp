@@ -87,7 +87,20 @@ cost::Software Constants::software(const std::string &name) const {
   software.dataBandwidth = at(key + "data_bandwidth", 1);
   software.recomputeStopsEarly = at(key + "recompute_stops_early", 0) > 0;
   software.castTraffic = at(key + "cast_traffic", 0);
+  software.ringHasAllHeads = at(key + "ring_has_all_heads", 0) > 0;
+  software.ringForwardTraffic = at(key + "ring_forward_traffic", 0);
+  software.ringBackwardTraffic = at(key + "ring_backward_traffic", 0);
   return software;
+}
+
+AllocatorEdge Constants::edge(const std::string &device, const std::string &software) const {
+  AllocatorEdge edge;
+  edge.poolLayers = at("software." + software + ".pool_layers", 0);
+  if (edge.poolLayers <= 0)
+    return edge;
+  edge.capacityBytes = at("device." + device + ".capacity_bytes") - at("software." + software + ".outside_bytes");
+  edge.remapBytesPerSecond = at("software." + software + ".remap_bytes_per_second");
+  return edge;
 }
 
 } // namespace tgpt::validation

@@ -13,7 +13,7 @@
 #ifndef TGPT_VALIDATION_CONSTANTS_H
 #define TGPT_VALIDATION_CONSTANTS_H
 
-#include "cost/Execution.h"
+#include "validation/CachingAllocator.h"
 #include <map>
 #include <string>
 
@@ -31,6 +31,8 @@ public:
   /// The links of a cluster.
   cost::Topology topology(const std::string &name) const;
   cost::Software software(const std::string &name) const;
+  /// What a program's caching allocator has on a device.
+  AllocatorEdge edge(const std::string &device, const std::string &software) const;
   cost::Machine machine(const std::string &device, const std::string &cluster, const std::string &software) const {
     return {this->device(device), topology(cluster), this->software(software)};
   }

@@ -7,6 +7,7 @@
 
 #include "validation/MemoryTables.h"
 #include "cost/RankMemory.h"
+#include "validation/CachingAllocator.h"
 #include "validation/CsvTable.h"
 #include "validation/TableReaders.h"
 #include <charconv>
@@ -85,7 +86,9 @@ void observeBigScience(const std::string &folder, std::vector<Observation> &obse
     asMegatron(run);
     readRecompute(row, run);
     run.shape.vocabulary = row.number("padded_vocab");
-    // fp16 gradients beside 32-bit ones; DeepSpeed keeps no gradients between steps.
+    // fp16 gradients beside 32-bit ones; DeepSpeed keeps no gradients between steps, but has fp16 ones beside the
+    // activations. When those are gone, Megatron-LM copies all gradients into one buffer to reduce them, and DeepSpeed
+    // makes 32-bit ones of them.
     cost::StateBytes states;
     states.masterGradient = 4;
     bool deepspeed = row.contains("framework", "DeepSpeed");
@@ -98,9 +101,13 @@ void observeBigScience(const std::string &folder, std::vector<Observation> &obse
     observations.push_back(observed("states, BigScience ranks (measured)", stage, stage,
                                     row.number("allocated_MB") * mebibyte, memory.stateBytes()));
     // That log's peak was not cumulative.
+    double parameters = row.number("params_on_rank");
+    double duringPasses = memory.activationBytes + memory.workingBytes + (deepspeed ? 2 * parameters : 0);
+    double duringUpdate = (deepspeed ? 2 + 4 : 2) * parameters;
     if (row.number("max_allocated_MB") > row.number("allocated_MB") + 1)
       observations.push_back(observed("peak, BigScience ranks (measured)", stage, stage,
-                                      row.number("max_allocated_MB") * mebibyte, memory.totalBytes()));
+                                      row.number("max_allocated_MB") * mebibyte,
+                                      memory.stateBytes() + std::max(duringPasses, duringUpdate)));
   }
 }
 
@@ -109,9 +116,9 @@ void observePeaks(const std::string &folder, std::vector<Observation> &observati
   for (const PublishedRun &run : readRuns(folder + "/published", folder + "/excluded.csv")) {
     if (run.peakBytes == 0 || !run.leftOut.empty())
       continue;
-    cost::RankMemory memory = cost::fullestRank(run.shape, run.run, run.states);
-    observations.push_back(
-        observed("peak, " + run.table + " (measured)", run.row, run.label, run.peakBytes, memory.totalBytes()));
+    double peak = run.isReserved ? reservedBytes(run.shape, run.run, run.states)
+                                 : cost::fullestRank(run.shape, run.run, run.states).totalBytes();
+    observations.push_back(observed("peak, " + run.table + " (measured)", run.row, run.label, run.peakBytes, peak));
   }
 }
 

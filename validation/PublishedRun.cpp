@@ -7,6 +7,7 @@
 
 #include "validation/PublishedRun.h"
 #include "cost/StepTime.h"
+#include "validation/CachingAllocator.h"
 #include "validation/CsvTable.h"
 #include "validation/TableReaders.h"
 #include <map>
@@ -17,7 +18,8 @@ double PublishedRun::predictedSeconds(const Constants &constants) const {
   cost::Machine machine = constants.machine(device, cluster, software);
   if (layersMeasured > 0)
     return layersMeasured * cost::layerSeconds(cost::layerParts(machine, shape, run), run, machine.software).total();
-  return cost::stepSeconds(machine, shape, run).total;
+  return cost::stepSeconds(machine, shape, run).total +
+         remapSeconds(shape, run, states, constants.edge(device, software));
 }
 
 std::vector<Observation> observeSteps(const std::string &folder, const Constants &constants) {

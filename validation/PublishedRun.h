@@ -26,7 +26,8 @@ struct PublishedRun {
   double measuredSeconds = 0;
   double peakBytes = 0; ///< of the fullest rank; 0: not printed
   cost::StateBytes states;
-  std::string leftOut; ///< why the row says nothing about the model; empty where it does
+  bool isReserved = false; ///< the peak is what an allocator has reserved
+  std::string leftOut;     ///< why the row says nothing about the model; empty where it does
 
   double predictedSeconds(const Constants &constants) const;
 };

@@ -49,6 +49,7 @@ void readZeroBubble(const CsvRow &row, PublishedRun &run) {
   run.cluster = "a100-zero-bubble";
   run.software = "megatron-zero-bubble";
   run.run.edgeStagesShorter = true;
+  run.run.keepsForWeightGradients = row.text("schedule").starts_with("ZB");
   run.states = {2, 4, 4, 8, 0};
   run.peakBytes = row.number("peak_mem", 0) * 1073741824; // "GB" of a tool that counts in GiB: 80 of them in an A100
   const std::string &schedule = row.text("schedule");
@@ -125,6 +126,13 @@ void readTorchtitan(const CsvRow &row, PublishedRun &run) {
   run.run.microBatches = row.number("global_batch") / (run.run.dp * run.run.microBatch);
   run.states = {4, 4, 0, 8, 0}; // 32-bit parameters and gradients
   run.peakBytes = row.number("peak_mem", 0) * 1073741824;
+  run.isReserved = true;
+  // Blocks of the loss, per logit: its 16-bit value, the 32-bit copy, whose block the gradient of the negative
+  // logarithm takes, the logarithmic softmax, and its gradient (torch.nn.functional.cross_entropy of the end of 2024).
+  // Over tp (torch.distributed.tensor.parallel.loss_parallel) also the value less the maximum, and exponentials. The
+  // loss compiled (torchtitan since 2025): a 16-bit value and its gradient.
+  bool isLossCompiled = row.contains("source_id", "2025");
+  run.states.logit = isLossCompiled ? 2 + 2 : run.run.tp > 1 ? 2 + 4 + 4 + 4 + 4 : 2 + 4 + 4 + 4;
 }
 
 void readFms(const CsvRow &row, PublishedRun &run) {
@@ -153,6 +161,7 @@ void readMpt(const CsvRow &row, PublishedRun &run) {
     run.software += "-h100";
   run.run.operands = row.contains("precision", "fp8") ? OperandType::Fp8 : OperandType::Bits16;
   run.run.zero = row.contains("sharding", "ZeRO-2") ? 2 : 3;
+  run.states = {4, 4, 0, 8, 0}; // FSDP shards 32-bit parameters, whatever it computes in
 }
 
 void readLlmC(const CsvRow &row, PublishedRun &run) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Fits the constants of constants.csv, on fit rows only.
 
-    fit.py products|collectives|steps TGPT_VALIDATE FOLDER [--write]
+    fit.py products|collectives|steps TGPT_VALIDATE FOLDER [--only=PREFIX,...] [--write]
 
 "products" moves the constants whose source is "fit: products", and so on: kernels first,
-steps last. TGPT_VALIDATE is the built program, FOLDER this one. The program predicts; this only moves
+steps last; with --only those alone whose names begin so, after a change that touches these
+programs only. TGPT_VALIDATE is the built program, FOLDER this one. The program predicts; this only moves
 constants (in the logarithm, within the bounds below) to make the weighted mean of a robust
 error of log(predicted / measured) least. Rows that repeat a configuration (table, software,
 device, group) share one weight, so that a table's size does not decide. Held-out rows
@@ -29,6 +30,7 @@ BOUNDS = {
     "data_overlap": (0.01, 0.95),
     "data_bandwidth": (0.02, 1.0),
     "cast_traffic": (1.0, 80.0),
+    "remap_bytes_per_second": (1e10, 1e12),
     "send_start_seconds": (1e-5, 2e-3),
     "step_seconds": (1e-4, 1.0),
     "overlap_slowdown": (0.01, 0.25),
@@ -61,12 +63,13 @@ def write_constants(path, rows):
 
 
 class Fit:
-    def __init__(self, what, program, folder):
+    def __init__(self, what, program, folder, prefixes=("",)):
         self.what, self.program, self.folder = what, program, folder
         self.rows = read_constants(f"{folder}/constants.csv")
         by_name = {row["name"]: row for row in self.rows}
         # A constant "as NAME" follows another one.
-        self.free = [row for row in self.rows if row["source"].startswith(f"fit: {what}")]
+        self.free = [row for row in self.rows
+                     if row["source"].startswith(f"fit: {what}") and row["name"].startswith(prefixes)]
         self.tied = [(row, by_name[row["source"].split()[1].rstrip(",;")]) for row in self.rows
                      if row["source"].startswith("as ")]
         self.start = np.array([math.log(float(row["value"])) for row in self.free])
@@ -139,7 +142,8 @@ class Fit:
 
 
 def main():
-    fit = Fit(*sys.argv[1:4])
+    only = [word.removeprefix("--only=") for word in sys.argv if word.startswith("--only=")]
+    fit = Fit(*sys.argv[1:4], prefixes=tuple(only[0].split(",")) if only else ("",))
     fit.run()
     if "--write" in sys.argv:
         write_constants(f"{sys.argv[3]}/constants.csv", fit.rows)

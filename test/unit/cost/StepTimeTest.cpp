@@ -35,6 +35,28 @@ TEST(StepTimeTest, productsAreThreeTimesForward) {
   EXPECT_NEAR(parts.backwardAttention, 2.5 * parts.forwardAttention, 1e-12);
 }
 
+TEST(StepTimeTest, aRingMergesBlocksAndCarriesHeads) {
+  Machine machine = roundMachine();
+  ModelShape shape = llama7b();
+  shape.kvHeads = 8;
+  Execution run;
+  run.cp = 4;
+  LayerParts plain = layerParts(machine, shape, run);
+  machine.software.ringForwardTraffic = 10;
+  machine.software.ringBackwardTraffic = 20;
+  LayerParts merging = layerParts(machine, shape, run);
+  double merged = 3 * 1024. * 4096; // three further blocks, a quarter of 4096 tokens, all heads
+  EXPECT_NEAR(merging.forwardElementwise - plain.forwardElementwise, 10 * merged / 1e12, 1e-12);
+  EXPECT_NEAR(merging.backwardElementwise - plain.backwardElementwise, 20 * merged / 1e12, 1e-12);
+  // Attention hides a ring of 8 heads, and not one of 32 on links a thousandth as fast.
+  EXPECT_EQ(plain.forwardCommunication, 0);
+  machine.topology = Topology::ofNodes(8, {.bytesPerSecond = 1e8}, {.bytesPerSecond = 1e8});
+  double few = layerParts(machine, shape, run).forwardCommunication + plain.forwardAttention;
+  machine.software.ringHasAllHeads = true;
+  double all = layerParts(machine, shape, run).forwardCommunication + plain.forwardAttention;
+  EXPECT_NEAR(all / few, 4, 1e-9);
+}
+
 TEST(StepTimeTest, recomputationAddsWhatItRepeats) {
   Machine machine = roundMachine();
   ModelShape shape = llama7b();
