@@ -21,13 +21,13 @@ static void runKernel(const BoundInstruction &instruction, StepContext &) {
     throw Error(status.error);
 }
 
-static Reduction reductionOf(const BoundInstruction &instruction) {
-  const std::string &opcode = instruction.source->opcode();
+Reduction tgpt::runtime::reductionOf(const plan::Instruction &instruction) {
+  const std::string &opcode = instruction.opcode();
   return opcode == "max" ? Reduction::Max : opcode == "tree_sum" ? Reduction::TreeSum : Reduction::Sum;
 }
 
 static void runAllReduce(const BoundInstruction &instruction, StepContext &) {
-  instruction.group->allReduce(instruction.call.inputs[0], instruction.call.outputs[0], reductionOf(instruction));
+  instruction.group->allReduce(instruction.call.inputs[0], instruction.call.outputs[0], reductionOf(*instruction.source));
 }
 
 static void runAllGather(const BoundInstruction &instruction, StepContext &) {
@@ -37,7 +37,7 @@ static void runAllGather(const BoundInstruction &instruction, StepContext &) {
 
 static void runReduceScatter(const BoundInstruction &instruction, StepContext &) {
   instruction.group->reduceScatter(instruction.call.inputs[0], instruction.call.outputs[0],
-                                   static_cast<int>(instruction.source->dim()), reductionOf(instruction));
+                                   static_cast<int>(instruction.source->dim()), reductionOf(*instruction.source));
 }
 
 static void runAllToAll(const BoundInstruction &instruction, StepContext &) {

@@ -15,6 +15,8 @@ namespace tgpt::runtime {
 InstructionRunner runnerOf(const plan::Instruction &instruction);
 /// The runner of a collective that is started: hands it over, or executes it at once.
 InstructionRunner startRunner();
+/// How a reduction adds.
+Reduction reductionOf(const plan::Instruction &instruction);
 
 } // namespace tgpt::runtime
 

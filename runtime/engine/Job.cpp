@@ -50,12 +50,16 @@ const plan::Variable &Job::variable(std::string_view name) const {
   return impl->variables->entry(name);
 }
 LogicalTensor Job::readVariable(std::string_view name) const {
+  impl->refreshMirrors();
   return impl->variables->read(name);
 }
 void Job::writeVariable(std::string_view name, const LogicalTensor &value) {
+  impl->refreshMirrors();
   impl->variables->write(name, value);
+  impl->noteWritten();
 }
 void Job::verifyCopiesEqual() const {
+  impl->refreshMirrors();
   impl->variables->verifyCopiesEqual();
 }
 
@@ -84,6 +88,10 @@ void Job::resetProfile() {
 }
 
 void Job::onFirstProcess(const std::function<void()> &body) {
+  if (impl->options.processes && impl->isOnDevice()) {
+    impl->refreshMirrors();
+    impl->gather(""); // the first process reads everyone's
+  }
   if (isFirstProcess()) {
     try {
       body();
@@ -109,6 +117,25 @@ void Job::exchangeReports() {
 bool Job::isFirstProcess() const {
   return !impl->options.processes || impl->options.processes->rank() == 0;
 }
+std::vector<std::string> Job::deviceSummary() const {
+  std::vector<std::string> lines;
+  for (int64_t rank : impl->own)
+    if (impl->isOnDevice()) {
+      const DeviceRank &device = *impl->deviceRanks[rank];
+      lines.push_back(describeRank(rank) + " on " +
+                      impl->options.device.backend->device->describe(device.deviceNumber()) + ": " +
+                      device.memoryText());
+    }
+  return lines;
+}
+
+int64_t Job::replayedPieces() const {
+  int64_t count = 0;
+  for (const std::unique_ptr<DeviceRank> &device : impl->deviceRanks)
+    count += device ? device->replayedPieces() : 0;
+  return count;
+}
+
 bool Job::foundStuck() const {
   return impl->failures.foundStuck();
 }

@@ -22,6 +22,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_JOB_H
 #define TGPT_RUNTIME_ENGINE_JOB_H
 
+#include "runtime/engine/DeviceBackend.h"
 #include "runtime/engine/KernelSet.h"
 #include "runtime/engine/LogicalTensor.h"
 #include "runtime/plan/plan.pb.h"
@@ -69,7 +70,8 @@ struct JobOptions {
   double watchdogSeconds = 60;  // a step ends as stuck when no rank has passed an instruction for so long
   bool profile = false;
   int64_t tracedSteps = 0;          // the last steps of which events() tells every instruction
-  KernelSet kernels;                // empty: cpuKernels()
+  KernelSet kernels;                // empty: the device's, else cpuKernels()
+  DeviceOptions device;             // without a backend ranks compute on the host
   ProcessTeam *processes = nullptr; // that outlives the job; null: ranks are threads of this process
 };
 
@@ -140,6 +142,11 @@ public:
   void resetProfile();
   /// Every instruction of the last JobOptions::tracedSteps steps, by stream and time. Steps are numbered from 1.
   std::vector<InstructionEvent> events(int64_t rank) const;
+
+  /// What each rank of this process holds of its device's memory; empty where ranks compute on the host.
+  std::vector<std::string> deviceSummary() const;
+  /// Captured pieces that were launched since the start, on all ranks of this process.
+  int64_t replayedPieces() const;
 
   /// After a JobFailure: whether this process alone knows the places of all ranks, and so should report it.
   bool foundStuck() const;

@@ -14,6 +14,7 @@
 
 #include "runtime/engine/CommunicationThread.h"
 #include "runtime/engine/CrashSite.h"
+#include "runtime/engine/DeviceRank.h"
 #include "runtime/engine/FailureRecord.h"
 #include "runtime/engine/Job.h"
 #include "runtime/engine/RankProgram.h"
@@ -36,6 +37,11 @@ public:
   void exchangeReports();
   std::vector<ProfileEntry> profileOf(int64_t rank) const;
   std::vector<InstructionEvent> eventsOf(int64_t rank) const;
+  bool isOnDevice() const { return options.device.backend != nullptr; }
+  /// Before variables are read or written: where ranks are on devices, brings those of this process to the host.
+  void refreshMirrors();
+  /// After variables were written.
+  void noteWritten() { newer = Newer::Host; }
 
   JobOptions options;
   plan::Plan plan;
@@ -50,9 +56,12 @@ public:
   struct Links {
     RemoteLinks ranks, started, reading, reporting;
   };
-  std::unique_ptr<Links> links; // null: all ranks are here
-  std::vector<std::unique_ptr<Arena>> arenas;
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Links> links;               // null: all ranks are here
+  std::vector<std::unique_ptr<Arena>> arenas; // of ranks on devices: their variables as the host sees them
+  std::unique_ptr<Transport> transport;       // null: ranks are on devices
+  std::unique_ptr<DeviceTransport> deviceTransport;
+  std::vector<std::unique_ptr<DeviceRank>> deviceRanks;            // by rank; null: of another process, or on the host
+  RankEndpoints hostless;                                          // of ranks on devices
   std::vector<std::unique_ptr<RankProgram>> programs;              // by rank; null: of another process
   std::vector<std::unique_ptr<CommunicationProgress>> progresses;  // by rank; empty: no threads
   std::vector<std::unique_ptr<CommunicationThread>> communication; // the same
@@ -69,15 +78,21 @@ private:
   WorldOptions worldOptions() const;
   std::span<std::byte> sharedMemory() const;
   void mapArenas();
+  void takeDevices();
+  void bindPrograms();
+  void bindDevices();
   void linkMachines();
   void reportPlaces();
   void traceOwn();
   void startCommunication();
   double mostKernelSeconds() const;
+  double flopsInHand(int64_t rank) const;
   void exchangeMetrics(TaskMonitor &monitor);
   void collectMetrics();
   void noteEnd(const TeamEnd &end);
 
+  /// Which holds variables that the other one does not have yet.
+  enum class Newer { Neither, Host, Device } newer = Newer::Neither;
   std::vector<CrashSite> crashSites;                 // by waiter
   std::vector<int64_t> dpIndices;                    // by rank
   std::vector<std::vector<ReportedMetric>> reported; // by rank, then metric
@@ -100,6 +115,8 @@ public:
   StepInputs *inputs = nullptr; // of the step that runs
 
 private:
+  void runOnDevice(int64_t rank, StepContext &context, const std::function<void()> &advanced);
+
   Impl &job;
 };
 

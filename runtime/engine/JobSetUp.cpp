@@ -34,7 +34,9 @@ static JobOptions completed(JobOptions options) {
   if (options.tracedSteps < 0)
     throw Error("traced steps are " + std::to_string(options.tracedSteps) + ", they must be 0 or more");
   if (!options.kernels.find)
-    options.kernels = cpuKernels();
+    options.kernels = options.device.backend ? options.device.backend->kernels : cpuKernels();
+  if (options.profile || options.tracedSteps > 0) // what the thread issues takes no time, so it waits for each
+    options.device.waitsForEach = true;
   return options;
 }
 
@@ -43,19 +45,29 @@ static plan::Plan checked(plan::Plan plan, const KernelSet &kernels) {
   return plan;
 }
 
+/// What the host holds of a rank's arena: all of it, or, of one on a device, what outlives a step.
+static double hostBytes(const plan::StageProgram &stage, bool isOnDevice) {
+  double persistent = 0;
+  for (const plan::Region &region : stage.regions())
+    if (isPersistent(region))
+      persistent += static_cast<double>(region.slot_bytes());
+  return isOnDevice ? persistent : static_cast<double>(stage.arena_bytes());
+}
+
 /// Refuses a plan that cannot fit before the first page of it is touched.
-static void checkFits(const plan::Plan &plan, const RankGrid &grid, const std::vector<int64_t> &ranksHere) {
+static void checkFits(const plan::Plan &plan, const RankGrid &grid, const std::vector<int64_t> &ranksHere,
+                      bool isOnDevice) {
   if (grid.ranks() > mostRanks)
     throw Error("the plan has " + std::to_string(grid.ranks()) + " ranks, one process runs at most " +
                 std::to_string(mostRanks));
   double needed = 0;
   for (int64_t rank : ranksHere)
-    needed += static_cast<double>(plan.stages(static_cast<int>(grid.stageOf(rank))).arena_bytes());
+    needed += hostBytes(plan.stages(static_cast<int>(grid.stageOf(rank))), isOnDevice);
   double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   if (needed > present)
-    throw Error("the plan needs " + std::to_string(static_cast<int64_t>(needed / 1048576)) + " MiB for its " +
-                std::to_string(ranksHere.size()) + " ranks, but this machine has " +
-                std::to_string(static_cast<int64_t>(present / 1048576)) + " MiB");
+    throw Error("the plan needs " + std::to_string(static_cast<int64_t>(needed / 1048576)) + " MiB for " +
+                (isOnDevice ? "the variables of its " : "its ") + std::to_string(ranksHere.size()) +
+                " ranks, but this machine has " + std::to_string(static_cast<int64_t>(present / 1048576)) + " MiB");
 }
 
 static std::vector<std::string> metricNamesOf(const plan::Plan &plan) {
@@ -95,19 +107,18 @@ static size_t worldBytes(const plan::Plan &plan, const RankGrid &grid) {
 Job::Impl::Impl(plan::Plan given, JobOptions givenOptions)
     : options(completed(std::move(givenOptions))), plan(checked(std::move(given), options.kernels)), grid(plan.mesh()),
       own(ranksOfThisProcess(options, grid.ranks())),
-      hasCommunicationThreads(options.communicationThreads > 0 && startsCollectives(plan)),
+      hasCommunicationThreads(!isOnDevice() && options.communicationThreads > 0 && startsCollectives(plan)),
       metricNames(metricNamesOf(plan)), shared(sharedMemory()),
       world(worldOptions(), shared.empty() ? shared : shared.first(worldBytes(plan, grid))) {
   mapArenas();
   linkMachines();
-  transport = std::make_unique<Transport>(plan, grid, world, arenas, hasCommunicationThreads ? grid.ranks() : 0,
-                                          options.processes != nullptr, links ? &links->ranks : nullptr,
-                                          links ? &links->started : nullptr);
-  BindingContext context{plan, grid, options.kernels, metricNames};
-  programs.resize(grid.ranks());
-  for (int64_t rank : own)
-    programs[rank] =
-        std::make_unique<RankProgram>(context, rank, arenas[rank]->base(), transport->of(rank), world.placeOf(rank));
+  if (isOnDevice())
+    takeDevices();
+  else
+    transport = std::make_unique<Transport>(plan, grid, world, arenas, hasCommunicationThreads ? grid.ranks() : 0,
+                                            options.processes != nullptr, links ? &links->ranks : nullptr,
+                                            links ? &links->started : nullptr);
+  bindPrograms();
   if (options.tracedSteps > 0)
     traceOwn();
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
@@ -157,7 +168,7 @@ Job::Impl::~Impl() {
 }
 
 std::span<std::byte> Job::Impl::sharedMemory() const {
-  checkFits(plan, grid, options.processes ? options.processes->neighbours() : own);
+  checkFits(plan, grid, options.processes ? options.processes->neighbours() : own, isOnDevice());
   if (!options.processes)
     return {};
   if (options.processes->ranks() != grid.ranks())
@@ -177,6 +188,51 @@ void Job::Impl::mapArenas() {
                                     : std::make_unique<Arena>(bytes, rank, shared.data() + at));
     at += static_cast<size_t>(Arena::mappedBytes(bytes));
   }
+}
+
+/// The collectives of ranks on devices are not the host's.
+static RankEndpoints noEndpoints(const plan::Plan &plan) {
+  RankEndpoints none;
+  none.groups.resize(static_cast<size_t>(plan.groups_size()));
+  none.startedGroups = none.groups;
+  none.senders.resize(static_cast<size_t>(plan.channels_size()));
+  none.receivers.resize(static_cast<size_t>(plan.channels_size()));
+  return none;
+}
+
+void Job::Impl::bindPrograms() {
+  BindingContext context{plan, grid, options.kernels, metricNames};
+  hostless = noEndpoints(plan);
+  programs.resize(grid.ranks());
+  for (int64_t rank : own)
+    programs[rank] =
+        std::make_unique<RankProgram>(context, rank, isOnDevice() ? deviceRanks[rank]->arena() : arenas[rank]->base(),
+                                      isOnDevice() ? hostless : transport->of(rank), world.placeOf(rank));
+  if (isOnDevice())
+    bindDevices();
+}
+
+void Job::Impl::takeDevices() {
+  const DeviceBackend &backend = *options.device.backend;
+  int present = backend.device->count();
+  deviceRanks.resize(grid.ranks());
+  for (int64_t rank : own) {
+    if (int number = backend.deviceOf(rank); number >= present)
+      throw Error(grid.describe(rank) + " is for device " + std::to_string(number) + ", but this machine has " +
+                  std::to_string(present) + (present == 1 ? " device" : " devices") +
+                  ": start a process on each machine's devices, or compile for fewer ranks");
+    deviceRanks[rank] = std::make_unique<DeviceRank>(DeviceRankRequest{
+        plan, grid, options.device, rank, options.communicationThreads > 0, [this] { return world.aborted(); }});
+  }
+}
+
+void Job::Impl::bindDevices() {
+  DeviceTransportRequest request{plan, grid, *options.device.backend->device, own, {}, world, options.processes};
+  for (int64_t rank : own)
+    request.devices.push_back(deviceRanks[rank]->deviceNumber());
+  deviceTransport = options.device.backend->connect(request);
+  for (int64_t rank : own)
+    deviceRanks[rank]->bind(*programs[rank], world.placeOf(rank), *deviceTransport);
 }
 
 WorldOptions Job::Impl::worldOptions() const {

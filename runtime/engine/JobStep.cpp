@@ -16,18 +16,31 @@ using namespace tgpt::runtime;
 /// Rank 0 watches; others come in where it does not.
 static constexpr double secondWatchSeconds = 1;
 
+/// Of the kernel that a rank is at; of one on a device, of the whole segment, since that is what it follows.
+double Job::Impl::flopsInHand(int64_t rank) const {
+  const SchedulePlace &place = world.placeOf(rank);
+  const plan::Instruction *at = instructionAt(plan, grid.stageOf(rank), place);
+  if (!at)
+    return 0;
+  if (!isOnDevice())
+    return at->kind() == plan::Instruction::KERNEL ? static_cast<double>(at->cost().flops()) : 0;
+  const plan::StageProgram &stage = plan.stages(static_cast<int>(grid.stageOf(rank)));
+  auto entry = static_cast<int>(place.entry.load(std::memory_order_relaxed));
+  double flops = 0;
+  for (const plan::Instruction &instruction :
+       stage.segments(static_cast<int>(stage.schedule(entry).segment())).instructions())
+    flops += static_cast<double>(instruction.cost().flops());
+  return flops;
+}
+
 /// What the kernels at hand may take by their operations, on the cores that there are for each rank.
 double Job::Impl::mostKernelSeconds() const {
   if (!(options.kernels.slowestFlopsPerSecond > 0))
     return 0;
   double flops = 0;
-  for (int64_t rank = 0; rank < grid.ranks(); ++rank) {
-    if (world.waitsAt(rank) || world.isIdle(rank))
-      continue;
-    const plan::Instruction *at = instructionAt(plan, grid.stageOf(rank), world.placeOf(rank));
-    if (at && at->kind() == plan::Instruction::KERNEL)
-      flops = std::max(flops, static_cast<double>(at->cost().flops()));
-  }
+  for (int64_t rank = 0; rank < grid.ranks(); ++rank)
+    if (!world.waitsAt(rank) && !world.isIdle(rank))
+      flops = std::max(flops, flopsInHand(rank));
   double ranksPerCore = static_cast<double>(grid.ranks()) / std::max(1u, std::thread::hardware_concurrency());
   return flops / options.kernels.slowestFlopsPerSecond * std::max(1.0, ranksPerCore);
 }
@@ -85,12 +98,16 @@ void Job::Impl::StepTask::run(int64_t rank) noexcept {
                       job.reported[rank],
                       communication,
                       job.events.empty() ? nullptr : job.events[rank].get()};
+  auto advanced = [&] {
+    job.world.noteProgress(rank);
+    if (job.world.aborted())
+      throw JobAborted();
+  };
   try {
-    program.runStep(context, job.options.profile, [&] {
-      job.world.noteProgress(rank);
-      if (job.world.aborted())
-        throw JobAborted();
-    });
+    if (job.isOnDevice())
+      runOnDevice(rank, context, advanced);
+    else
+      program.runStep(context, job.options.profile, advanced);
   } catch (const JobAborted &) {
     // Another rank, or the watchdog, carries the message.
   } catch (const std::exception &error) {
@@ -100,7 +117,27 @@ void Job::Impl::StepTask::run(int64_t rank) noexcept {
   }
   if (communication)
     communication->settle(); // after a failure it may still be in the arenas
+  if (job.isOnDevice() && job.world.aborted()) {
+    job.deviceTransport->abort();
+    job.deviceRanks[rank]->settle();
+  }
   job.world.setIdle(rank, true);
+}
+
+void Job::Impl::StepTask::runOnDevice(int64_t rank, StepContext &context, const std::function<void()> &advanced) {
+  DeviceRank &device = *job.deviceRanks[rank];
+  if (job.newer == Newer::Host)
+    device.upload(job.arenas[rank]->base());
+  device.runStep(context, job.options.profile, advanced);
+}
+
+void Job::Impl::refreshMirrors() {
+  if (newer != Newer::Device)
+    return;
+  failures.throwIfAny();
+  for (int64_t rank : own)
+    deviceRanks[rank]->download(arenas[rank]->base());
+  newer = Newer::Neither;
 }
 
 void Job::Impl::initializeVariables() {
@@ -108,6 +145,7 @@ void Job::Impl::initializeVariables() {
   InitializeTask task(*this);
   team->run(task);
   failures.throwIfAny();
+  noteWritten();
   if (options.processes)
     gather("");
 }
@@ -125,6 +163,8 @@ const StepMetrics &Job::Impl::runStep(StepInputs &inputs) {
   if (options.processes && world.aborted())
     failures.awaitRest();
   failures.throwIfAny(/*hasLostThreads=*/!allReturned);
+  if (isOnDevice())
+    newer = Newer::Device;
   if (options.processes)
     exchangeMetrics(watchdog);
   collectMetrics();

@@ -26,6 +26,7 @@ namespace tgpt::runtime {
 struct ResolvedKernel {
   KernelFunction function = nullptr;
   KernelShapeCheck check = nullptr;
+  size_t (*workspaceBytes)(const KernelCall &call) = nullptr; // of a device's workspace; null: none
 };
 
 struct KernelSet {

@@ -22,6 +22,12 @@ DType dtypeOf(plan::DType dtype);
 /// A checked buffer at an address.
 TensorView viewOf(const plan::Buffer &buffer, void *address);
 
+/// Whether a region holds what outlives a step: parameters, gradients, optimizer state.
+inline bool isPersistent(const plan::Region &region) {
+  return region.kind() == plan::Region::PARAMETERS || region.kind() == plan::Region::GRADIENTS ||
+         region.kind() == plan::Region::OPTIMIZER;
+}
+
 /// Which of the slots and pages a micro-batch has.
 struct SlotAndPage {
   int64_t slot = 0;

@@ -69,6 +69,7 @@ void RankProgram::bindKernel(const BindingContext &context, BoundInstruction &bo
     throw Error(context.grid.describe(rank) + ", " + instructionPlace(plan, stage, bound.segment, bound.index) + ": " +
                 problem);
   bound.function = kernel.function;
+  bound.workspaceBytes = kernel.workspaceBytes ? kernel.workspaceBytes(bound.call) : 0;
 }
 
 /// What is started has communicators of its own: another thread may use them.

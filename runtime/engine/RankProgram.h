@@ -66,6 +66,7 @@ struct BoundInstruction {
   InstructionRunner run = nullptr;
   InstructionRunner exchange = nullptr; // a started collective: what is then executed
   KernelFunction function = nullptr;
+  size_t workspaceBytes = 0; // of a device's workspace
   KernelCall call;
   const plan::Instruction *source = nullptr;
   Communicator *group = nullptr;
@@ -143,6 +144,9 @@ public:
   int mostStarted() const { return startedBySegment; }
   /// End of the last arena byte that an executed instruction was bound to.
   int64_t touchedBytes() const { return touched; }
+  /// Counts an instruction that is executed for the first time.
+  void measure(const BoundInstruction &instruction);
+  std::span<const BoundEntry> entries() const { return schedule; }
 
   std::vector<ProfileEntry> profile;
   /// One entry, empty, for each opcode among the started collectives.
@@ -155,7 +159,6 @@ private:
   static int profileEntryOf(const plan::Instruction &instruction, std::vector<ProfileEntry> &profile);
   void bindExchange(BoundInstruction &bound);
   void bindKernel(const BindingContext &context, BoundInstruction &bound);
-  void measure(const BoundInstruction &instruction);
 
   const plan::Plan &plan;
   const plan::StageProgram &stage;

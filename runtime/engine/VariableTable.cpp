@@ -255,8 +255,7 @@ void VariableTable::verifyCopiesEqual() const {
 /// Clears what outlives a segment: flat tensors have elements that belong to no variable.
 static void clearPersistentRegions(const plan::StageProgram &stage, std::byte *arena) {
   for (const plan::Region &region : stage.regions())
-    if (region.kind() == plan::Region::PARAMETERS || region.kind() == plan::Region::GRADIENTS ||
-        region.kind() == plan::Region::OPTIMIZER)
+    if (isPersistent(region))
       std::memset(arena + region.offset_bytes(), 0, region.slot_bytes());
 }
 

@@ -18,6 +18,8 @@
 namespace tgpt::runtime {
 
 enum class KernelChoice { Cpu, Reference };
+/// What ranks compute on: cores of the host, its GPUs, or emulated ones.
+enum class DeviceChoice { Host, Cuda, CudaEmulated };
 
 struct TrainingOptions {
   std::filesystem::path plan;
@@ -36,7 +38,10 @@ struct TrainingOptions {
   int threadsPerRank = 1;
   bool pinThreads = false;
   int communicationThreads = 1; // per rank
-  KernelChoice kernels = KernelChoice::Cpu;
+  KernelChoice kernels = KernelChoice::Cpu; // of ranks on the host
+  DeviceChoice device = DeviceChoice::Host;
+  bool usesGraphs = true;   // of ranks on devices
+  bool syncsDevice = false; // the same: after each instruction
   double watchdogSeconds = 60;
   LaunchKind launch = LaunchKind::Detect;
   double rendezvousSeconds = 60; // that ranks which are processes wait for each other

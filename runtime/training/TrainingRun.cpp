@@ -7,6 +7,7 @@
 
 #include "runtime/training/TrainingRun.h"
 
+#include "runtime/backends/DeviceBackends.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/WriteVariables.h"
 #include "runtime/data/SyntheticTokens.h"
@@ -68,9 +69,10 @@ private:
   const TrainingOptions &options;
   const Console &console;
   const std::optional<RankIdentity> &identity;
-  std::unique_ptr<ProcessTeam> processes; // null: ranks are threads
-  KernelSet kernels;
-  plan::Plan loaded; // moved into the job
+  std::unique_ptr<ProcessTeam> processes;      // null: ranks are threads
+  KernelSet kernels;                           // of ranks on the host
+  std::shared_ptr<const DeviceBackend> device; // null: ranks compute on the host
+  plan::Plan loaded;                           // moved into the job
   TrainingState state;
   fs::path checkpoint; // resumed from; empty: a fresh start
   int64_t firstStep = 1;
@@ -102,6 +104,24 @@ static std::unique_ptr<TokenSource> openSource(const TrainingOptions &options, c
   return file;
 }
 
+static const char *backendName(DeviceChoice device) {
+  switch (device) {
+  case DeviceChoice::Host: return "cpu";
+  case DeviceChoice::Cuda: return "cuda";
+  case DeviceChoice::CudaEmulated: return "cuda-emulated";
+  }
+  return "";
+}
+
+static std::shared_ptr<const DeviceBackend> openBackend(DeviceChoice device) {
+  switch (device) {
+  case DeviceChoice::Host: return nullptr;
+  case DeviceChoice::Cuda: return cudaBackend();
+  case DeviceChoice::CudaEmulated: return emulatedBackend();
+  }
+  return nullptr;
+}
+
 void Run::execute() {
   loaded = loadPlan(options.plan.string());
   checkPlan(loaded); // the job checks the kernels as well
@@ -109,6 +129,7 @@ void Run::execute() {
     return isFirst() ? printPlanSummary(loaded, console.out) : void();
   options.validate();
   options.learningRate.validate();
+  device = openBackend(options.device);
   if (identity)
     meetOthers();
   findStart();
@@ -136,7 +157,8 @@ static std::string agreedOptions(const TrainingOptions &options) {
        << "\n--init-from=" << options.initFrom.string() << "\n--dump-gradients=" << options.dumpGradients.string()
        << "\n--dump-variables=" << options.dumpVariables.string()
        << "\n--ignore-token=" << (options.ignoreToken ? std::to_string(*options.ignoreToken) : "none")
-       << "\n--communication-threads=" << options.communicationThreads
+       << "\n--communication-threads=" << options.communicationThreads << "\n--backend=" << backendName(options.device)
+       << "\n--cuda-graphs=" << (options.usesGraphs ? "on" : "off")
        << "\n--kernels=" << (options.kernels == KernelChoice::Cpu ? "cpu" : "reference")
        << "\n--allow-nonfinite=" << options.allowNonfinite << "\n--profile=" << options.profile
        << "\n--trace=" << options.trace.string() << "\n--trace-steps=" << options.traceSteps
@@ -210,9 +232,14 @@ void Run::makeJob() {
   jobOptions.profile = options.profile;
   if (!options.trace.empty()) // as many as there are steps to trace
     jobOptions.tracedSteps = std::clamp<int64_t>(options.steps + 1 - firstStep, 1, options.traceSteps);
-  jobOptions.kernels = kernels;
+  if (!device)
+    jobOptions.kernels = kernels;
+  jobOptions.device = {device, options.usesGraphs, options.syncsDevice};
   jobOptions.processes = processes.get();
   job = std::make_unique<Job>(std::move(loaded), std::move(jobOptions));
+  for (const std::string &line : job->deviceSummary())
+    console.out << line << "\n";
+  console.out << std::flush;
 }
 
 void Run::setVariables() {
@@ -253,7 +280,7 @@ static DType computeType(const plan::Plan &plan) {
 }
 
 double Run::measurePeak() {
-  if (!options.measurePeak)
+  if (!options.measurePeak || device) // it is the host's
     return 0;
   double core = 0;
   job->onFirstProcess([&] { core = measureCoreGemmFlopsPerSecond(kernels, computeType(job->plan())); });
@@ -337,7 +364,7 @@ void Run::report() {
   if (options.profile)
     printPartTimes(*job, state.step + 1 - firstStep, console.out);
   int64_t differing = printArenaReport(*job, console.out);
-  if (!hasProcesses()) // else each has its own
+  if (!hasProcesses() && !device) // else each has its own, or most is not the host's
     printProcessMemory(memory, console.out);
   console.out << std::flush;
   if (differing > 0)

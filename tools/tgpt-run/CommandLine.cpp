@@ -8,8 +8,6 @@
 #include "tools/tgpt-run/CommandLine.h"
 #include "runtime/plan/Error.h"
 
-#include "runtime/plan/Error.h"
-
 #include <algorithm>
 
 using namespace tgpt;
@@ -35,6 +33,7 @@ ui.perfetto.dev: a process for each rank, a row for each stream; those of a simu
 have the first rank of each stage, for the others do the same.
 )";
 
+static constexpr const char *deviceGroup = "Devices (--backend=cuda, cuda-emulated)";
 static constexpr const char *simulationGroup = "Simulation";
 static constexpr const char *calibrationGroup = "Calibration";
 /// Options that --backend=sim shares, by group; nothing else means anything to it.
@@ -138,6 +137,13 @@ static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
   app.add_flag("--allow-nonfinite", options.allowNonfinite, "go on when the loss or gradient norm is inf or nan");
 }
 
+static void addDeviceOptions(CLI::App &app, TrainingOptions &options) {
+  addChoice(app, "--cuda-graphs", options.usesGraphs, {{"on", true}, {"off", false}},
+            "capture each segment once and replay it (default: on)");
+  app.add_flag("--device-sync", options.syncsDevice,
+               "wait for the device after each instruction, so that errors name it; what --profile and --trace do");
+}
+
 static void addSimulationOptions(CLI::App &app, sim::SimulationRequest &request) {
   app.add_option("--cluster", request.cluster, "the cluster's figures (recipes/clusters)")->type_name("FILE");
   app.add_flag("--gantt", request.gantt, "print what each stage does when");
@@ -150,6 +156,20 @@ static void addCalibrationOptions(CLI::App &app, calibration::CalibrationRequest
                "measure this machine's kernels and collectives and write a cluster file; needs no plan");
   app.add_option("-o", request.output, "where to (default: standard output)")->type_name("FILE");
   app.add_flag("--quick", request.isQuick, "only small sizes: rough figures in a second or two, to try things out");
+}
+
+/// Options of ranks on the host that ranks on devices have no use for.
+static constexpr const char *hostOptions[] = {"--kernels", "--threads", "--pin-threads", "--no-peak"};
+
+static void settleDevices(const CLI::App &app, bool isOnDevice) {
+  for (const CLI::Option *option : app.get_options()) {
+    std::string name = option->get_name();
+    bool isOfHost = std::find(std::begin(hostOptions), std::end(hostOptions), name) != std::end(hostOptions);
+    if (option->count() > 0 && isOnDevice && isOfHost)
+      throw Error(name + " is for ranks on the host: leave it out with --backend=cuda and --backend=cuda-emulated");
+    if (option->count() > 0 && !isOnDevice && option->get_group() == deviceGroup)
+      throw Error(name + " is for ranks on devices: add --backend=cuda or --backend=cuda-emulated");
+  }
 }
 
 /// A calibration shares no option with anything else.
@@ -175,6 +195,10 @@ void tgpt::RunCommand::settle(const CLI::App &app) {
     throw Error(name + (isOfSimulation ? " is for a simulation: add --backend=sim"
                                        : " is for training: leave it out with --backend=sim"));
   }
+  settleDevices(app, backend == Backend::Cuda || backend == Backend::CudaEmulated);
+  training.device = backend == Backend::Cuda           ? DeviceChoice::Cuda
+                    : backend == Backend::CudaEmulated ? DeviceChoice::CudaEmulated
+                                                       : DeviceChoice::Host;
   simulation.plan = training.plan;
   simulation.trace = training.trace;
 }
@@ -183,8 +207,11 @@ void tgpt::addOptions(CLI::App &app, RunCommand &command) {
   TrainingOptions &options = command.training;
   app.footer(examples);
   app.add_option("plan", options.plan, "compiled plan, written by tgpt-opt")->type_name("FILE");
-  addChoice(app, "--backend", command.backend, {{"cpu", Backend::Cpu}, {"sim", Backend::Sim}},
-            "what executes the plan: this machine (default), or a simulation of a cluster");
+  addChoice(
+      app, "--backend", command.backend,
+      {{"cpu", Backend::Cpu}, {"cuda", Backend::Cuda}, {"cuda-emulated", Backend::CudaEmulated}, {"sim", Backend::Sim}},
+      "what executes the plan: this machine's cores (default), its GPUs, GPUs that are emulated (slow: to try out "
+      "plans and kernels), or a simulation of a cluster");
   app.option_defaults()->group("Data");
   addDataOptions(app, options);
   app.option_defaults()->group("Schedule");
@@ -195,6 +222,8 @@ void tgpt::addOptions(CLI::App &app, RunCommand &command) {
   addReportOptions(app, options);
   app.option_defaults()->group("Execution");
   addExecutionOptions(app, options);
+  app.option_defaults()->group(deviceGroup);
+  addDeviceOptions(app, options);
   app.option_defaults()->group(simulationGroup);
   addSimulationOptions(app, command.simulation);
   app.option_defaults()->group(calibrationGroup);

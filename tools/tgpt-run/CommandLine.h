@@ -17,7 +17,7 @@
 namespace tgpt {
 
 /// What executes a plan.
-enum class Backend { Cpu, Sim };
+enum class Backend { Cpu, Cuda, CudaEmulated, Sim };
 
 /// All that tgpt-run may be asked for.
 struct RunCommand {

@@ -1,0 +1,35 @@
+//===- DeviceBackends.h - the devices that a job may run on -----*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_BACKENDS_DEVICEBACKENDS_H
+#define TGPT_RUNTIME_BACKENDS_DEVICEBACKENDS_H
+
+#include "runtime/device/EmulatedDevice.h"
+#include "runtime/engine/DeviceBackend.h"
+#include "runtime/kernels/cuda/Registry.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tgpt::runtime {
+
+/// The GPUs of this machine. What it needs of CUDA is in a library of its own, beside the program, which is loaded
+/// here. Throws Error where this build has none, or the machine no GPU.
+std::shared_ptr<const DeviceBackend> cudaBackend();
+
+/// The same kernels and engine on the host, one thread a stream; ranks are threads.
+std::shared_ptr<const DeviceBackend> emulatedBackend(const EmulatedDeviceOptions &options = {});
+
+/// Device kernels as a kernel set.
+KernelSet deviceKernels(std::string name, std::span<const cuda::DeviceKernel> table, double slowestFlopsPerSecond);
+
+/// The queue and the faults of runtime/kernels/cuda.
+void useDeviceQueue(DeviceBackend &backend);
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_BACKENDS_DEVICEBACKENDS_H

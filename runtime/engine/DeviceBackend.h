@@ -1,0 +1,55 @@
+//===- DeviceBackend.h - what a job on devices is given ---------*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A device, kernels for it, and ways between the devices of several ranks. runtime/backends
+// puts together the two that there are: GPUs, and their emulation.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_ENGINE_DEVICEBACKEND_H
+#define TGPT_RUNTIME_ENGINE_DEVICEBACKEND_H
+
+#include "runtime/comm/DeviceCommunicator.h"
+#include "runtime/device/DeviceRuntime.h"
+#include "runtime/engine/KernelSet.h"
+
+#include <functional>
+#include <memory>
+
+namespace tgpt::runtime {
+
+/// Where a kernel call goes, and what it may use beside its operands.
+struct DeviceQueue {
+  DeviceStream stream;
+  void *workspace = nullptr; // device memory
+  size_t workspaceBytes = 0;
+  int32_t *fault = nullptr; // in device memory: what the data does wrong; 0 is nothing
+};
+
+struct DeviceBackend {
+  std::shared_ptr<DeviceRuntime> device;
+  KernelSet kernels;
+  /// Makes a queue the calling thread's, for the kernels that it calls from now on.
+  std::function<void(const DeviceQueue &)> bindQueue;
+  /// "cross_entropy: a label is not below the vocabulary size"; null for none.
+  std::function<const char *(int32_t fault)> describeFault;
+  /// Collective where ranks are processes. Throws Error.
+  std::function<std::unique_ptr<DeviceTransport>(const DeviceTransportRequest &)> connect;
+  /// Of a rank of this process.
+  std::function<int(int64_t rank)> deviceOf;
+};
+
+/// What JobOptions say of devices.
+struct DeviceOptions {
+  std::shared_ptr<const DeviceBackend> backend; // null: ranks compute on the host
+  bool usesGraphs = true;
+  /// Waits for each instruction before the next is issued: errors name it, and it is what profiles and traces time.
+  bool waitsForEach = false;
+};
+
+} // namespace tgpt::runtime
+
+#endif // TGPT_RUNTIME_ENGINE_DEVICEBACKEND_H
