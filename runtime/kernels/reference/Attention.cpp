@@ -26,11 +26,13 @@ struct Geometry {
   int64_t rowAt(int64_t b, int64_t h, int64_t i) const { return (b * heads + h) * sequence + i; }
   /// Number of keys that query i sees.
   int64_t visible(int64_t i) const { return causal ? i + 1 : sequence; }
-  double score(const TensorView &q, const TensorView &k, int64_t b, int64_t h, int64_t i, int64_t j) const {
-    double dot = 0;
+  /// Row i of `rows`, laid out as q, times row j of `columns`, laid out as k.
+  double dot(const std::vector<double> &rows, const std::vector<double> &columns, int64_t b, int64_t h, int64_t i,
+             int64_t j) const {
+    double sum = 0;
     for (int64_t e = 0; e < c; ++e)
-      dot += get(q, at(b, i, h, e)) * get(k, kvAt(b, j, h, e));
-    return scale * dot;
+      sum += rows[at(b, i, h, e)] * columns[kvAt(b, j, h, e)];
+    return sum;
   }
 
   int64_t batch, sequence, c, heads, kvHeads;
@@ -71,22 +73,24 @@ struct Mask {
 } // namespace
 
 KernelStatus attention(const KernelCall &call) {
-  const TensorView &q = call.inputs[0], &k = call.inputs[1], &v = call.inputs[2];
-  Geometry g(call, q, k);
+  Geometry g(call, call.inputs[0], call.inputs[1]);
   Mask mask(call, 3);
+  std::vector<double> q = valuesOf(call.inputs[0]), k = valuesOf(call.inputs[1]), v = valuesOf(call.inputs[2]);
   std::vector<double> p(g.sequence);
   for (int64_t b = 0; b < g.batch; ++b)
     for (int64_t h = 0; h < g.heads; ++h)
       for (int64_t i = 0; i < g.sequence; ++i) {
         double most = -std::numeric_limits<double>::infinity(), sum = 0;
         for (int64_t j = 0; j < g.visible(i); ++j)
-          most = std::max(most, p[j] = g.score(q, k, b, h, i, j));
+          most = std::max(most, p[j] = g.scale * g.dot(q, k, b, h, i, j));
         for (int64_t j = 0; j < g.visible(i); ++j)
           sum += p[j] = std::exp(p[j] - most);
+        for (int64_t j = 0; j < g.visible(i); ++j)
+          p[j] *= mask.factor(b, h, i, j) / sum;
         for (int64_t e = 0; e < g.c; ++e) {
           double o = 0;
           for (int64_t j = 0; j < g.visible(i); ++j)
-            o += p[j] / sum * mask.factor(b, h, i, j) * get(v, g.kvAt(b, j, h, e));
+            o += p[j] * v[g.kvAt(b, j, h, e)];
           put(call.outputs[0], g.at(b, i, h, e), o);
         }
         put(call.outputs[1], g.rowAt(b, h, i), most + std::log(sum));
@@ -98,26 +102,26 @@ KernelStatus attention(const KernelCall &call) {
 /// dv_j = sum m_ij p_ij do_i, ds_ij = scale p_ij (m_ij do_i . v_j - D_i), dq_i = sum ds_ij k_j, dk_j = sum ds_ij q_i,
 /// m being the factors of dropout, 1 without.
 KernelStatus attentionGrad(const KernelCall &call) {
-  const TensorView &dout = call.inputs[0], &q = call.inputs[1], &k = call.inputs[2], &v = call.inputs[3];
-  const TensorView &o = call.inputs[4], &lse = call.inputs[5];
-  Geometry g(call, q, k);
+  Geometry g(call, call.inputs[1], call.inputs[2]);
   Mask mask(call, 6);
-  std::vector<double> dq(q.elements(), 0.0), dk(k.elements(), 0.0), dv(v.elements(), 0.0);
+  std::vector<double> in[6];
+  for (size_t i = 0; i < 6; ++i)
+    in[i] = valuesOf(call.inputs[i]);
+  const auto &[dout, q, k, v, o, lse] = in;
+  std::vector<double> dq(q.size(), 0.0), dk(k.size(), 0.0), dv(v.size(), 0.0);
   for (int64_t b = 0; b < g.batch; ++b)
     for (int64_t h = 0; h < g.heads; ++h)
       for (int64_t i = 0; i < g.sequence; ++i) {
         double total = 0;
         for (int64_t e = 0; e < g.c; ++e)
-          total += get(dout, g.at(b, i, h, e)) * get(o, g.at(b, i, h, e));
+          total += dout[g.at(b, i, h, e)] * o[g.at(b, i, h, e)];
         for (int64_t j = 0; j < g.visible(i); ++j) {
-          double p = std::exp(g.score(q, k, b, h, i, j) - get(lse, g.rowAt(b, h, i))), dp = 0;
-          for (int64_t e = 0; e < g.c; ++e)
-            dp += get(dout, g.at(b, i, h, e)) * get(v, g.kvAt(b, j, h, e));
-          double m = mask.factor(b, h, i, j), ds = g.scale * p * (m * dp - total);
+          double p = std::exp(g.scale * g.dot(q, k, b, h, i, j) - lse[g.rowAt(b, h, i)]);
+          double dp = g.dot(dout, v, b, h, i, j), m = mask.factor(b, h, i, j), ds = g.scale * p * (m * dp - total);
           for (int64_t e = 0; e < g.c; ++e) {
-            dq[g.at(b, i, h, e)] += ds * get(k, g.kvAt(b, j, h, e));
-            dk[g.kvAt(b, j, h, e)] += ds * get(q, g.at(b, i, h, e));
-            dv[g.kvAt(b, j, h, e)] += m * p * get(dout, g.at(b, i, h, e));
+            dq[g.at(b, i, h, e)] += ds * k[g.kvAt(b, j, h, e)];
+            dk[g.kvAt(b, j, h, e)] += ds * q[g.at(b, i, h, e)];
+            dv[g.kvAt(b, j, h, e)] += m * p * dout[g.at(b, i, h, e)];
           }
         }
       }

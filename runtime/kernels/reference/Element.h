@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace tgpt::runtime::reference {
 
@@ -26,6 +27,14 @@ inline double get(const TensorView &from, int64_t i) {
   case DType::I32: return from.as<int32_t>()[i];
   }
   return 0;
+}
+
+/// All elements as f64.
+inline std::vector<double> valuesOf(const TensorView &from) {
+  std::vector<double> values(from.elements());
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = get(from, int64_t(i));
+  return values;
 }
 
 /// NaN -> 0, values outside the range of i32 -> its nearest end.

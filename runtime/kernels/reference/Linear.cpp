@@ -12,58 +12,53 @@
 namespace tgpt::runtime::reference {
 
 KernelStatus linear(const KernelCall &call) {
-  const TensorView &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0];
-  int64_t rows = x.rows(), k = x.dim(-1), n = y.dim(-1);
+  const TensorView &y = call.outputs[0];
+  int64_t rows = y.rows(), k = call.inputs[0].dim(-1), n = y.dim(-1);
+  std::vector<double> x = valuesOf(call.inputs[0]), w = valuesOf(call.inputs[1]);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = call.inputs.size() > 2 ? get(call.inputs[2], j) : 0.0;
       for (int64_t l = 0; l < k; ++l)
-        sum += get(x, i * k + l) * get(w, j * k + l);
+        sum += x[i * k + l] * w[j * k + l];
       put(y, i * n + j, sum);
     }
   return {};
 }
 
-KernelStatus linearDgrad(const KernelCall &call) {
-  const TensorView &dy = call.inputs[0], &w = call.inputs[1], &dx = call.outputs[0];
-  int64_t rows = dy.rows(), n = dy.dim(-1), k = dx.dim(-1);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t l = 0; l < k; ++l) {
-      double sum = 0;
+/// dx = sum over `products` of dy_i w_i, the inputs being all dy, then all w.
+static KernelStatus addProducts(const KernelCall &call, size_t products) {
+  const TensorView &dx = call.outputs[0];
+  int64_t rows = dx.rows(), k = dx.dim(-1);
+  std::vector<double> sums(rows * k, 0.0);
+  for (size_t p = 0; p < products; ++p) {
+    int64_t n = call.inputs[p].dim(-1);
+    std::vector<double> dy = valuesOf(call.inputs[p]), w = valuesOf(call.inputs[products + p]);
+    for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < n; ++j)
-        sum += get(dy, i * n + j) * get(w, j * k + l);
-      put(dx, i * k + l, sum);
-    }
+        for (int64_t l = 0; l < k; ++l)
+          sums[i * k + l] += dy[i * n + j] * w[j * k + l];
+  }
+  for (int64_t i = 0; i < rows * k; ++i)
+    put(dx, i, sums[i]);
   return {};
 }
 
+KernelStatus linearDgrad(const KernelCall &call) {
+  return addProducts(call, 1);
+}
 KernelStatus linearDgradSum(const KernelCall &call) {
-  const TensorView &dx = call.outputs[0];
-  size_t products = call.inputs.size() / 2;
-  int64_t rows = dx.rows(), k = dx.dim(-1);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t l = 0; l < k; ++l) {
-      double sum = 0;
-      for (size_t p = 0; p < products; ++p) {
-        const TensorView &dy = call.inputs[p], &w = call.inputs[products + p];
-        for (int64_t j = 0; j < dy.dim(-1); ++j)
-          sum += get(dy, i * dy.dim(-1) + j) * get(w, j * k + l);
-      }
-      put(dx, i * k + l, sum);
-    }
-  return {};
+  return addProducts(call, call.inputs.size() / 2);
 }
 
 KernelStatus linearWgrad(const KernelCall &call) {
-  const TensorView &dy = call.inputs[0], &x = call.inputs[1];
-  int64_t rows = dy.rows(), n = dy.dim(-1), k = x.dim(-1);
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t l = 0; l < k; ++l) {
-      double sum = 0;
-      for (int64_t i = 0; i < rows; ++i)
-        sum += get(dy, i * n + j) * get(x, i * k + l);
-      put(call, 0, j * k + l, sum);
-    }
+  int64_t rows = call.inputs[0].rows(), n = call.inputs[0].dim(-1), k = call.inputs[1].dim(-1);
+  std::vector<double> dy = valuesOf(call.inputs[0]), x = valuesOf(call.inputs[1]), sums(n * k, 0.0);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t l = 0; l < k; ++l)
+        sums[j * k + l] += dy[i * n + j] * x[i * k + l];
+  for (int64_t i = 0; i < n * k; ++i)
+    put(call, 0, i, sums[i]);
   return {};
 }
 

@@ -40,6 +40,10 @@ void Tensor::set(int64_t i, double value) {
   reference::put(view(), i, value);
 }
 
+std::vector<double> Tensor::values() const {
+  return reference::valuesOf(const_cast<Tensor *>(this)->view());
+}
+
 std::vector<char> Tensor::bytes() const {
   const char *begin = reinterpret_cast<const char *>(storage.data());
   return {begin, begin + count * sizeInBytes(type)};

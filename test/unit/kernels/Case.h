@@ -25,6 +25,7 @@ public:
   int64_t dim(int i) const { return shape[i < 0 ? int(shape.size()) + i : i]; }
   double get(int64_t i) const;
   void set(int64_t i, double value);
+  std::vector<double> values() const;
   bool guardIntact() const;
   std::vector<char> bytes() const;
 

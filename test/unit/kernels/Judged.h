@@ -45,16 +45,19 @@ inline double subnormal(DType dtype) {
 struct Judged {
   const Case &kase;
   const std::vector<Tensor> &expected;
-  double uA, uT, least; ///< least: half the smallest number of the storage type
+  std::vector<std::vector<double>> inputs; ///< the case's
+  double uA, uT, least;                    ///< least: half the smallest number of the storage type
   Bounds bounds;
 
   Judged(const Case &kase, const std::vector<Tensor> &expected)
       : kase(kase), expected(expected), uA(roundoff(runtime::accumulatorOf(kase.compute))), uT(roundoff(kase.compute)),
         least(subnormal(kase.compute)) {
+    for (const Tensor &input : kase.inputs)
+      inputs.push_back(input.values());
     for (const Tensor &output : expected)
       bounds.emplace_back(output.elements(), 0.0);
   }
-  double in(size_t input, int64_t i) const { return kase.inputs[input].get(i); }
+  double in(size_t input, int64_t i) const { return inputs[input][i]; }
   double real(const char *name) const { return kase.attributes.real(name); }
   int64_t integer(const char *name) const { return kase.attributes.integer(name); }
   /// bounds = arithmetic(i) + rounding of the stored value (kernel and reference).

@@ -20,6 +20,22 @@ static double rstdError(const Judged &j, int64_t d) {
   return (double(d) / 2 + 5) * j.uA;
 }
 
+/// ofRow(row) for every row of width d of a tensor: what its elements have in common.
+template <typename OfRow> static std::vector<double> perRow(const Tensor &tensor, int64_t d, OfRow ofRow) {
+  std::vector<double> values;
+  for (int64_t row = 0; row < tensor.elements() / d; ++row)
+    values.push_back(ofRow(row));
+  return values;
+}
+
+/// sum of term(e) over the elements e of a row.
+template <typename Term> static double sumOverRow(int64_t row, int64_t d, Term term) {
+  double sum = 0;
+  for (int64_t e = row * d; e < row * d + d; ++e)
+    sum += term(e);
+  return sum;
+}
+
 void tgpt::test::bounds::rmsNorm(Judged &j) {
   int64_t d = j.kase.inputs[0].dim(-1);
   j.each(0, [&](int64_t i) { return (rstdError(j, d) + 3 * j.uA) * std::abs(j.expected[0].get(i)); });
@@ -30,12 +46,12 @@ void tgpt::test::bounds::rmsNorm(Judged &j) {
 void tgpt::test::bounds::rmsNormGrad(Judged &j) {
   int64_t d = j.kase.inputs[1].dim(-1);
   std::vector<Tensor> magnitude = j.magnitude();
+  std::vector<double> dots = perRow(j.kase.inputs[1], d, [&](int64_t row) {
+    return sumOverRow(row, d, [&](int64_t e) { return std::abs(j.in(0, e) * j.in(2, e % d) * j.in(1, e)); });
+  });
   j.each(0, [&](int64_t i) {
-    int64_t row = i / d;
-    double r = j.in(3, row), dot = 0, g = std::abs(j.in(0, i) * j.in(2, i % d));
-    for (int64_t e = row * d; e < row * d + d; ++e)
-      dot += std::abs(j.in(0, e) * j.in(2, e % d) * j.in(1, e));
-    return r * j.uA * (3 * g + double(d + 7) * std::abs(j.in(1, i)) * r * r * dot / double(d));
+    double r = j.in(3, i / d), g = std::abs(j.in(0, i) * j.in(2, i % d));
+    return r * j.uA * (3 * g + double(d + 7) * std::abs(j.in(1, i)) * r * r * dots[i / d] / double(d));
   });
   j.each(1, [&](int64_t i) { return double(rowsOf(j.kase.inputs[1]) + 4) * j.uA * magnitude[1].get(i); });
 }
@@ -50,18 +66,18 @@ void tgpt::test::bounds::headNormGrad(Judged &j) {
   int64_t c = j.kase.inputs[2].dim(0), heads = j.kase.inputs[1].elements() / c;
   int64_t headsOfSum = heads / (j.expected[1].elements() / c);
   std::vector<double> dw(j.expected[1].elements());
-  auto rstd = [&](int64_t head) {
-    double squares = 0;
-    for (int64_t e = head * c; e < head * c + c; ++e)
-      squares += j.in(1, e) * j.in(1, e);
-    return 1 / std::sqrt(squares / double(c) + j.real("epsilon"));
-  };
+  double epsilon = j.real("epsilon");
+  std::vector<double> rstd = perRow(j.kase.inputs[1], c, [&](int64_t head) {
+    double squares = sumOverRow(head, c, [&](int64_t e) { return j.in(1, e) * j.in(1, e); });
+    return 1 / std::sqrt(squares / double(c) + epsilon);
+  });
+  std::vector<double> dots = perRow(j.kase.inputs[1], c, [&](int64_t head) {
+    return sumOverRow(head, c, [&](int64_t e) { return std::abs(j.in(0, e) * j.in(2, e % c) * j.in(1, e)); });
+  });
   j.each(0, [&](int64_t i) {
     int64_t head = i / c;
-    double r = rstd(head), dot = 0, g = std::abs(j.in(0, i) * j.in(2, i % c));
-    for (int64_t e = head * c; e < head * c + c; ++e)
-      dot += std::abs(j.in(0, e) * j.in(2, e % c) * j.in(1, e));
-    double slope = std::abs(j.in(1, i)) * r * r * dot / double(c);
+    double r = rstd[head], g = std::abs(j.in(0, i) * j.in(2, i % c));
+    double slope = std::abs(j.in(1, i)) * r * r * dots[head] / double(c);
     dw[head / headsOfSum * c + i % c] += std::abs(j.in(0, i) * j.in(1, i)) * r;
     return r * (j.uA * (3 * g + double(c + 7) * slope) + rstdError(j, c) * (g + 3 * slope));
   });
@@ -75,23 +91,21 @@ void tgpt::test::bounds::headNormGrad(Judged &j) {
 /// plus the rounding of x - mean. y: absolute error of x - mean, times rstd w.
 void tgpt::test::bounds::layerNorm(Judged &j) {
   int64_t d = j.kase.inputs[0].dim(-1);
-  auto meanError = [&](int64_t row) {
-    double sum = 0;
-    for (int64_t e = row * d; e < row * d + d; ++e)
-      sum += std::abs(j.in(0, e));
+  std::vector<double> meanError = perRow(j.kase.inputs[0], d, [&](int64_t row) {
+    double sum = sumOverRow(row, d, [&](int64_t e) { return std::abs(j.in(0, e)); });
     return double(d + 1) * j.uA * sum / double(d);
-  };
+  });
   auto relative = [&](int64_t row) {
-    double slip = meanError(row) * j.expected[2].get(row);
+    double slip = meanError[row] * j.expected[2].get(row);
     return rstdError(j, d) + 3 * j.uA + slip * slip;
   };
   j.each(0, [&](int64_t i) {
     int64_t row = i / d;
     double centred = std::abs(j.in(0, i) - j.expected[1].get(row));
     double scale = j.expected[2].get(row) * std::abs(j.in(1, i % d));
-    return scale * (meanError(row) + centred * relative(row)) + 2 * j.uA * std::abs(j.in(2, i % d));
+    return scale * (meanError[row] + centred * relative(row)) + 2 * j.uA * std::abs(j.in(2, i % d));
   });
-  j.each(1, meanError);
+  j.each(1, [&](int64_t row) { return meanError[row]; });
   j.each(2, [&](int64_t row) { return relative(row) * j.expected[2].get(row); });
 }
 
@@ -99,16 +113,15 @@ void tgpt::test::bounds::layerNorm(Judged &j) {
 void tgpt::test::bounds::layerNormGrad(Judged &j) {
   int64_t d = j.kase.inputs[1].dim(-1), rows = rowsOf(j.kase.inputs[1]);
   auto n = [&](int64_t i) { return (std::abs(j.in(1, i)) + std::abs(j.in(3, i / d))) * j.in(4, i / d); };
+  auto g = [&](int64_t i) { return std::abs(j.in(0, i) * j.in(2, i % d)); };
+  std::vector<double> meanG =
+      perRow(j.kase.inputs[1], d, [&](int64_t row) { return sumOverRow(row, d, g) / double(d); });
+  std::vector<double> meanGN = perRow(j.kase.inputs[1], d, [&](int64_t row) {
+    return sumOverRow(row, d, [&](int64_t e) { return g(e) * n(e); }) / double(d);
+  });
   j.each(0, [&](int64_t i) {
     int64_t row = i / d;
-    double sumG = 0, sumGN = 0;
-    for (int64_t e = row * d; e < row * d + d; ++e) {
-      double g = std::abs(j.in(0, e) * j.in(2, e % d));
-      sumG += g / double(d);
-      sumGN += g * n(e) / double(d);
-    }
-    double own = std::abs(j.in(0, i) * j.in(2, i % d));
-    return j.in(4, row) * j.uA * (4 * own + double(d + 4) * sumG + double(d + 8) * n(i) * sumGN);
+    return j.in(4, row) * j.uA * (4 * g(i) + double(d + 4) * meanG[row] + double(d + 8) * n(i) * meanGN[row]);
   });
   int64_t sums = j.expected[1].elements() / d;
   std::vector<double> dw(sums * d), dbias(sums * d);
