@@ -72,3 +72,16 @@ std::vector<Tensor> Case::run(const Kernel &with) const {
     EXPECT_TRUE(out[i].guardIntact()) << label << ": wrote behind output " << i;
   return out;
 }
+
+std::vector<const CpuKernelBuild *> tgpt::test::buildsOf(std::string_view kernel) {
+  std::vector<const CpuKernelBuild *> builds;
+  for (const CpuKernelBuild &build : judgedBuilds()) {
+    const Kernel *own = findKernel(build.table, kernel);
+    bool isNew = std::none_of(builds.begin(), builds.end(), [&](const CpuKernelBuild *other) {
+      return own && findKernel(other->table, kernel)->function == own->function;
+    });
+    if (own && isNew)
+      builds.push_back(&build);
+  }
+  return builds;
+}

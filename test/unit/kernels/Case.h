@@ -54,6 +54,9 @@ struct Case {
 /// device kernels in emulation.
 std::span<const runtime::CpuKernelBuild> judgedBuilds();
 
+/// Of these, those with a function of their own for the kernel.
+std::vector<const runtime::CpuKernelBuild *> buildsOf(std::string_view kernel);
+
 /// Whether the program has time for this case.
 bool isJudged(const Case &kase);
 

@@ -1,12 +1,13 @@
-//===- AlgorithmCache.cpp - how each product is computed --------*- C++ -*-===//
+//===- AlgorithmCache.cpp - how each product is computed -------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Text: "tgpt-products 1 OWNER", then a line for each product: sixteen hexadecimal digits
-// for each of the eight words, then the product's key.
+// Text: "tgpt-products 2 OWNER", then a line for each product: sixteen hexadecimal digits
+// for each of the eight words, then the product's key; at last "end" and a hash of all
+// before it, so that neither a changed nor a missing line is taken.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/cublaslt/AlgorithmCache.h"
@@ -15,7 +16,9 @@
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 
 using namespace tgpt::runtime;
 using namespace tgpt::runtime::cuda;
@@ -23,10 +26,28 @@ using namespace tgpt::runtime::cuda;
 static constexpr size_t wordDigits = 16;
 
 static std::string firstLine(const std::string &owner) {
-  return "tgpt-products 1 " + owner;
+  return "tgpt-products 2 " + owner + "\n";
 }
 
-const AlgorithmBits *AlgorithmCache::find(const std::string &key) const {
+static std::string hexadecimal(uint64_t word) {
+  char digits[wordDigits + 1];
+  std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(word));
+  return digits;
+}
+
+/// FNV-1a.
+static uint64_t hashOf(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (unsigned char c : text)
+    hash = (hash ^ c) * 0x100000001b3u;
+  return hash;
+}
+
+static std::string lastLine(std::string_view before) {
+  return "end " + hexadecimal(hashOf(before)) + "\n";
+}
+
+const ChosenAlgorithm *AlgorithmCache::find(const std::string &key) const {
   auto found = algorithms.find(key);
   return found == algorithms.end() ? nullptr : &found->second;
 }
@@ -47,32 +68,59 @@ static bool parseLine(const std::string &line, AlgorithmBits &bits, std::string 
   return !key.empty();
 }
 
-bool AlgorithmCache::load(const std::string &path) {
-  std::ifstream file(path);
-  std::string line, key;
-  if (!file || !std::getline(file, line) || line != firstLine(owner))
+/// The lines between the first and the last; false where the text is not whole.
+static bool parse(const std::string &text, std::map<std::string, ChosenAlgorithm> &to) {
+  size_t begin = text.find('\n'), end = text.rfind("end ");
+  if (begin == std::string::npos || end == std::string::npos || text.substr(end) != lastLine({text.data(), end}))
     return false;
-  std::map<std::string, AlgorithmBits> read;
-  for (int number = 2; std::getline(file, line); ++number) {
-    AlgorithmBits bits{};
-    if (!parseLine(line, bits, key))
-      throw Error(path + ":" + std::to_string(number) + ": line is damaged, expected eight words of 16 hexadecimal " +
-                  "digits and a product; delete the file to have algorithms chosen anew");
-    read[key] = bits;
+  std::istringstream lines(text.substr(begin + 1, end - begin - 1));
+  for (std::string line, key; std::getline(lines, line);) {
+    ChosenAlgorithm algorithm;
+    if (!parseLine(line, algorithm.bits, key))
+      return false;
+    to[key] = algorithm;
   }
-  algorithms.merge(read);
   return true;
 }
 
+static constexpr std::string_view kindOfFile = "tgpt-products ";
+
+/// Nothing where it cannot be read.
+static std::string contentOf(const std::string &path) {
+  std::ostringstream content;
+  std::ifstream file(path);
+  content << file.rdbuf();
+  return file ? content.str() : "";
+}
+
+std::string AlgorithmCache::load(const std::string &path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    return "";
+  std::string text = contentOf(path), first = firstLine(owner);
+  if (!text.starts_with(kindOfFile))
+    return path + ": is no file of algorithms, they are chosen anew";
+  if (!text.starts_with(first))
+    return path + ": algorithms are of another library or device (" + text.substr(0, text.find('\n')) + "), here is '" +
+           owner + "', they are chosen anew";
+  std::map<std::string, ChosenAlgorithm> read;
+  if (!parse(text, read))
+    return path + ": is damaged, algorithms of products are chosen anew";
+  algorithms.merge(read);
+  return "";
+}
+
 void AlgorithmCache::save(const std::string &path) const {
-  std::string text = firstLine(owner) + "\n";
-  for (const auto &[key, bits] : algorithms) {
-    for (uint64_t word : bits) {
-      char digits[wordDigits + 2];
-      std::snprintf(digits, sizeof(digits), "%016llx ", static_cast<unsigned long long>(word));
-      text += digits;
-    }
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !contentOf(path).starts_with(kindOfFile))
+    throw Error(path + ": is no file of algorithms, it is not overwritten");
+  AlgorithmCache all(*this);
+  all.load(path);
+  std::string text = firstLine(owner);
+  for (const auto &[key, algorithm] : all.algorithms) {
+    for (uint64_t word : algorithm.bits)
+      text += hexadecimal(word) + " ";
     text += key + "\n";
   }
-  writeTextAtomically(path, text);
+  writeTextAtomically(path, text + lastLine(text));
 }

@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/cublaslt/ColumnMajorProduct.h"
 
-#include <algorithm>
-
 using namespace tgpt::runtime;
 using namespace tgpt::runtime::cuda;
 
@@ -16,18 +14,28 @@ uint32_t cuda::alignmentOf(const void *address) {
   return uint32_t(bits & (~bits + 1));
 }
 
+static const char *textOf(Epilogue epilogue) {
+  switch (epilogue) {
+  case Epilogue::None: return "";
+  case Epilogue::Gelu: return " gelu";
+  case Epilogue::GeluGrad: return " gelu_grad";
+  case Epilogue::BiasGradient: return " bias_gradient";
+  }
+  return "";
+}
+
 std::string ColumnMajorProduct::key() const {
   auto aligned = [](const char *name, const void *address) {
-    return " " + std::string(name) + std::to_string(alignmentOf(address));
+    return address ? " " + std::string(name) + std::to_string(alignmentOf(address)) : "";
   };
-  std::string text = std::string(name(inputType)) + " " + std::string(name(outputType)) + " ";
+  std::string text = std::string(runtime::name(inputType)) + " " + std::string(runtime::name(outputType)) + " ";
   text += transposeA ? "T" : "N";
   text += transposeB ? "T" : "N";
   text += " " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
-  text += aligned("a", a) + aligned("b", b) + aligned("c", c);
-  if (bias)
-    text += " bias";
-  return accumulate ? text + " accumulate" : text;
+  text += " ld " + std::to_string(lda) + "," + std::to_string(ldb) + "," + std::to_string(ldc);
+  text += aligned("a", a) + aligned("b", b) + aligned("c", c) + aligned("bias", bias) + aligned("aux", aux);
+  text += aligned("sums", biasGradient) + textOf(epilogue);
+  return text + (tf32 ? " tf32" : "") + (accumulate ? " accumulate" : "");
 }
 
 /// y[rows,n] = x[rows,k] w[n,k]^T: y^T = w x^T.
@@ -59,5 +67,27 @@ ColumnMajorProduct cuda::linearWgradProduct(const KernelCall &call) {
   p.m = x.dim(-1), p.n = dy.dim(-1), p.k = dy.rows();
   p.lda = p.m, p.ldb = p.n, p.ldc = p.m;
   p.a = x.data, p.b = dy.data, p.c = dw.data;
+  return p;
+}
+
+ColumnMajorProduct cuda::linearGeluProduct(const KernelCall &call) {
+  ColumnMajorProduct p = linearProduct(call);
+  p.epilogue = Epilogue::Gelu;
+  p.aux = p.c;
+  p.c = call.outputs[1].data;
+  return p;
+}
+
+ColumnMajorProduct cuda::dgradGeluGradProduct(const KernelCall &call) {
+  ColumnMajorProduct p = linearDgradProduct(call);
+  p.epilogue = Epilogue::GeluGrad;
+  p.aux = call.inputs[2].data;
+  return p;
+}
+
+ColumnMajorProduct cuda::wgradBiasProduct(const KernelCall &call, void *biasGradient) {
+  ColumnMajorProduct p = linearWgradProduct(call);
+  p.epilogue = Epilogue::BiasGradient;
+  p.biasGradient = biasGradient;
   return p;
 }

@@ -1,4 +1,4 @@
-//===- CublasLt.h - products through cuBLASLt -------------------*- C++ -*-===//
+//===- CublasLt.h - products through cuBLASLt ------------------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,25 +6,27 @@
 //===----------------------------------------------------------------------===//
 //
 // `linear` (with its bias), `linear_dgrad` and `linear_wgrad` (adding to the gradient) in
-// one call of the library each, in bf16, f16 and f32 with f32 accumulation, and in f64.
-// Calls with attribute `chunks`, and `linear_dgrad_sum`, go to the kernels of Linear.cu,
-// whose order is fixed. The library may choose another order for another shape, but the
-// same call gives the same bits: schemes that add in the order of arrival are excluded.
+// one call of the library each, in bf16, f16 and f32 with f32 accumulation, and the pairs
+// of kernels in Fusion.h where the library has an algorithm for them. Calls in f64 or with
+// attribute `chunks`, and `linear_dgrad_sum`, go to the kernels of Linear.cu, whose order
+// is fixed. The library may choose another order for another shape, but the same call
+// gives the same bits: schemes that add in the order of arrival are excluded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_CUBLASLT_H
 #define TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_CUBLASLT_H
 
-#include "runtime/kernels/cuda/Registry.h"
+#include "runtime/kernels/cuda/cublaslt/Fusion.h"
 
 namespace tgpt::runtime::cuda {
 
-/// device::kernelTable() with the products through cuBLASLt.
+/// device::kernelTable() with the products through cuBLASLt, and the pairs that it does.
 std::span<const DeviceKernel> cublasLtKernelTable();
+std::span<const FusedKernel> cublasLtFusedKernels();
 
-/// Chosen algorithms of this thread's device from and to a file. Both throw Error;
-/// loading gives false where the file is none of this library and device.
-bool loadProductAlgorithms(const std::string &path);
+/// Chosen algorithms of this thread's device from and to a file. Both throw Error where the library
+/// or the device does. Loading gives a warning where the file is passed over, else nothing.
+std::string loadProductAlgorithms(const std::string &path);
 void saveProductAlgorithms(const std::string &path);
 
 } // namespace tgpt::runtime::cuda

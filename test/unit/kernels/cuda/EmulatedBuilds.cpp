@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/kernels/cuda/EmulatedBuilds.h"
-#include "runtime/kernels/cuda/Queue.h"
+#include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 #include "test/unit/kernels/Case.h"
 
 #include <algorithm>
@@ -27,43 +27,70 @@ static bool isGuard(const unsigned char *bytes) {
   return true;
 }
 
-KernelStatus test::runEmulated(const cuda::DeviceKernel &kernel, emulation::Order order, const KernelCall &call) {
-  size_t bytes = kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0;
-  auto *workspace = static_cast<unsigned char *>(std::aligned_alloc(256, (bytes + guardBytes + 255) / 256 * 256));
+test::EmulatedQueue::EmulatedQueue(size_t bytes) : bytes(bytes) {
+  workspace = static_cast<unsigned char *>(std::aligned_alloc(256, (bytes + guardBytes + 255) / 256 * 256));
   std::memset(workspace, 0xff, bytes);
   std::memset(workspace + bytes, guardValue, guardBytes);
-  int32_t fault = 0;
   cuda::queue() = {nullptr, workspace, bytes, &fault};
+}
+
+test::EmulatedQueue::~EmulatedQueue() {
+  cuda::queue() = {};
+  std::free(workspace);
+}
+
+KernelStatus test::EmulatedQueue::judge(KernelStatus status) const {
+  if (!status.ok())
+    return status;
+  return {isGuard(workspace + bytes) ? cuda::describe(cuda::Fault(fault)) : "wrote behind the workspace"};
+}
+
+KernelStatus test::runEmulated(const cuda::DeviceKernel &kernel, emulation::Order order, const KernelCall &call) {
+  EmulatedQueue queue(kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0);
   emulation::setOrder(order);
   KernelStatus status = kernel.entry.kernel.function(call);
   emulation::setOrder(emulation::Order::Ascending);
-  cuda::queue() = {};
-  if (status.ok())
-    status.error = isGuard(workspace + bytes) ? cuda::describe(cuda::Fault(fault)) : "wrote behind the workspace";
-  std::free(workspace);
-  return status;
+  return queue.judge(status);
 }
 
-/// A kernel function has no data of its own: one function for each line of the table.
-template <size_t Line, emulation::Order order> static KernelStatus runLine(const KernelCall &call) {
-  return test::runEmulated(cuda::emulated::kernelTable()[Line], order, call);
+/// A kernel function has no data of its own: one function for each line of a table.
+using Table = std::span<const cuda::DeviceKernel> (*)();
+template <Table table, size_t Line, emulation::Order order> static KernelStatus runLine(const KernelCall &call) {
+  return test::runEmulated(table()[Line], order, call);
 }
 
-template <emulation::Order order, size_t... Line>
+template <Table table, emulation::Order order, size_t... Line>
 static std::vector<KernelEntry> tableInOrder(std::index_sequence<Line...>) {
-  std::array<KernelFunction, sizeof...(Line)> functions = {runLine<Line, order>...};
-  std::vector<KernelEntry> table;
-  for (const cuda::DeviceKernel &kernel : cuda::emulated::kernelTable())
-    table.push_back({kernel.entry.name, {functions.at(table.size()), kernel.entry.kernel.check}});
-  return table;
+  std::array<KernelFunction, sizeof...(Line)> functions = {runLine<table, Line, order>...};
+  std::vector<KernelEntry> lines;
+  for (const cuda::DeviceKernel &kernel : table())
+    lines.push_back({kernel.entry.name, {functions.at(lines.size()), kernel.entry.kernel.check}});
+  return lines;
+}
+
+/// Kernels that are the same in both tables run through the first's functions, and are judged once.
+static std::vector<KernelEntry> withProducts(const std::vector<KernelEntry> &first) {
+  using Lines = std::make_index_sequence<64>;
+  std::vector<KernelEntry> lines = tableInOrder<cuda::emulated::productTable, emulation::Order::Ascending>(Lines());
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (cuda::emulated::productTable()[i].entry.kernel.function ==
+        cuda::emulated::kernelTable()[i].entry.kernel.function)
+      lines[i] = first[i];
+  return lines;
 }
 
 std::span<const CpuKernelBuild> test::judgedBuilds() {
   using Lines = std::make_index_sequence<64>;
-  static const std::vector<KernelEntry> ascending = tableInOrder<emulation::Order::Ascending>(Lines()),
-                                        descending = tableInOrder<emulation::Order::Descending>(Lines());
+  static const std::vector<KernelEntry> ascending =
+                                            tableInOrder<cuda::emulated::kernelTable, emulation::Order::Ascending>(
+                                                Lines()),
+                                        descending =
+                                            tableInOrder<cuda::emulated::kernelTable, emulation::Order::Descending>(
+                                                Lines()),
+                                        products = withProducts(ascending);
   static const std::vector<CpuKernelBuild> builds = {{"cuda, threads ascending", ascending},
-                                                     {"cuda, threads descending", descending}};
+                                                     {"cuda, threads descending", descending},
+                                                     {"cuda, products as cuBLASLt does them", products}};
   return builds;
 }
 

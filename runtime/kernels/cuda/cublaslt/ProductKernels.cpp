@@ -1,0 +1,36 @@
+//===- ProductKernels.cpp - kernels that are products of a library -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cuda/cublaslt/ProductKernels.h"
+#include "runtime/plan/Error.h"
+
+using namespace tgpt::runtime;
+using namespace tgpt::runtime::cuda;
+
+ProductOptions &cuda::productOptions() {
+  static ProductOptions options;
+  return options;
+}
+
+bool cuda::isOrdered(const KernelCall &call) {
+  return call.inputs[0].dtype == DType::F64 || call.attributes->integer("chunks") > 0;
+}
+
+const DeviceKernel &cuda::kernelOf(std::span<const DeviceKernel> table, std::string_view name) {
+  auto found = std::find_if(table.begin(), table.end(), [&](const DeviceKernel &k) { return k.entry.name == name; });
+  if (found == table.end())
+    throw Error("the table of device kernels has no " + std::string(name));
+  return *found;
+}
+
+const Attributes &cuda::accumulating(bool accumulate) {
+  static const std::array<Attributes, 2> both = [] {
+    std::array<Attributes, 2> made;
+    made[1].set("accumulate", int64_t(1));
+    return made;
+  }();
+  return both[accumulate];
+}

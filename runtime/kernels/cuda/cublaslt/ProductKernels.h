@@ -1,0 +1,136 @@
+//===- ProductKernels.h - kernels that are products of a library -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `linear`, `linear_dgrad`, `linear_wgrad`, and pairs of kernels that a product does with
+// its epilogue, through a provider of products: cuBLASLt, or what stands for it on the
+// host. A provider is a type with
+//   static std::span<const DeviceKernel> ordered();   the table of the other kernels
+//   static bool supports(const ColumnMajorProduct &); false: a pair is done one by one
+//   static KernelStatus multiply(const ColumnMajorProduct &);
+// multiply may use the first productWorkspaceBytes of the queue's workspace. Calls in f64
+// and with attribute `chunks` go to the kernels of Linear.cu, whose order is fixed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_PRODUCTKERNELS_H
+#define TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_PRODUCTKERNELS_H
+
+#include "runtime/kernels/cuda/Queue.h"
+#include "runtime/kernels/cuda/cublaslt/ColumnMajorProduct.h"
+#include "runtime/kernels/cuda/cublaslt/Fusion.h"
+
+#include <algorithm>
+
+namespace tgpt::runtime::cuda {
+
+/// What the library asks for on sm_90; a smaller workspace would exclude fast algorithms.
+inline constexpr size_t productWorkspaceBytes = size_t(32) << 20;
+
+struct ProductOptions {
+  bool tf32 = false;     ///< products of f32 operands on tensor cores, in 10 bits of fraction
+  bool measured = false; ///< algorithms are chosen by time, not by the library's estimate
+};
+
+/// Of the process; set before ranks begin.
+ProductOptions &productOptions();
+
+/// Whether the order of the call's sums is fixed by us.
+bool isOrdered(const KernelCall &call);
+
+/// The kernel `name` of a table, which has it.
+const DeviceKernel &kernelOf(std::span<const DeviceKernel> table, std::string_view name);
+
+/// Attributes of a call that overwrites output 0, or adds to it.
+const Attributes &accumulating(bool accumulate);
+
+template <typename Provider> class ProductKernels {
+public:
+  static KernelStatus linear(const KernelCall &call) { return product<linearProduct>(call, "linear"); }
+  static KernelStatus linearDgrad(const KernelCall &call) { return product<linearDgradProduct>(call, "linear_dgrad"); }
+  static KernelStatus linearWgrad(const KernelCall &call) { return product<linearWgradProduct>(call, "linear_wgrad"); }
+  static size_t productWorkspace(const KernelCall &call) { return isOrdered(call) ? 0 : productWorkspaceBytes; }
+
+  static KernelStatus linearGelu(const KernelCall &call) {
+    if (ColumnMajorProduct p = allowed(linearGeluProduct(call)); Provider::supports(p))
+      return multiply(p);
+    KernelStatus status = linear({call.inputs, call.outputs.first(1), call.attributes});
+    return status.ok() ? other("gelu", {call.outputs.first(1), call.outputs.subspan(1), call.attributes}) : status;
+  }
+
+  static KernelStatus dgradGeluGrad(const KernelCall &call) {
+    if (ColumnMajorProduct p = allowed(dgradGeluGradProduct(call)); Provider::supports(p))
+      return multiply(p);
+    KernelStatus status = linearDgrad({call.inputs.first(2), call.outputs, call.attributes});
+    TensorView inputs[] = {call.outputs[0], call.inputs[2]};
+    return status.ok() ? other("gelu_grad", {inputs, call.outputs, call.attributes}) : status;
+  }
+
+  /// A sum that is added to is made in the workspace behind the library's.
+  static KernelStatus wgradBias(const KernelCall &call) {
+    TensorView sums = call.outputs[1];
+    bool isAdded = call.accumulates(1);
+    if (queue().workspaceBytes < wgradBiasWorkspace(call))
+      return {workspaceTooSmall};
+    if (isAdded)
+      sums.data = static_cast<char *>(queue().workspace) + productWorkspaceBytes;
+    ColumnMajorProduct p = allowed(wgradBiasProduct(call, sums.data));
+    if (!Provider::supports(p)) {
+      KernelStatus status = linearWgrad({call.inputs, call.outputs.first(1), &accumulating(call.accumulates(0))});
+      return status.ok() ? other("sum_leading", sumOfRows(call)) : status;
+    }
+    KernelStatus status = multiply(p);
+    if (!status.ok() || !isAdded)
+      return status;
+    return other("accumulate", {{&sums, 1}, call.outputs.subspan(1), &accumulating(true)});
+  }
+  static size_t wgradBiasWorkspace(const KernelCall &call) {
+    return std::max(productWorkspaceBytes + Scratch::roundUp(call.outputs[1].bytes()),
+                    kernelOf(Provider::ordered(), "sum_leading").workspaceBytes(sumOfRows(call)));
+  }
+
+  /// The provider's ordered table with the products through it.
+  static std::vector<DeviceKernel> table() {
+    std::vector<DeviceKernel> kernels(Provider::ordered().begin(), Provider::ordered().end());
+    for (DeviceKernel &kernel : kernels)
+      for (auto [name, function] : {std::pair<std::string_view, KernelFunction>("linear", linear),
+                                    {"linear_dgrad", linearDgrad},
+                                    {"linear_wgrad", linearWgrad}})
+        if (kernel.entry.name == name) {
+          kernel.entry.kernel.function = function;
+          kernel.workspaceBytes = productWorkspace;
+        }
+    return kernels;
+  }
+
+  static std::vector<FusedKernel> fused() {
+    return {{"linear", "gelu", linearGelu, productWorkspace},
+            {"linear_dgrad", "gelu_grad", dgradGeluGrad, productWorkspace},
+            {"linear_wgrad", "sum_leading", wgradBias, wgradBiasWorkspace}};
+  }
+
+private:
+  template <ColumnMajorProduct (*productOf)(const KernelCall &)>
+  static KernelStatus product(const KernelCall &call, std::string_view name) {
+    return isOrdered(call) ? other(name, call) : multiply(allowed(productOf(call)));
+  }
+  static KernelStatus multiply(const ColumnMajorProduct &p) {
+    return queue().workspaceBytes < productWorkspaceBytes ? KernelStatus{workspaceTooSmall} : Provider::multiply(p);
+  }
+  static KernelStatus other(std::string_view name, const KernelCall &call) {
+    return kernelOf(Provider::ordered(), name).entry.kernel.function(call);
+  }
+  static KernelCall sumOfRows(const KernelCall &call) {
+    return {call.inputs.first(1), call.outputs.subspan(1), &accumulating(call.accumulates(1))};
+  }
+  static ColumnMajorProduct allowed(ColumnMajorProduct p) {
+    p.tf32 = productOptions().tf32 && p.inputType == DType::F32;
+    return p;
+  }
+};
+
+} // namespace tgpt::runtime::cuda
+
+#endif // TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_PRODUCTKERNELS_H
