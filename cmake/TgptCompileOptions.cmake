@@ -29,6 +29,9 @@ endif()
 foreach(warning -Wall -Wextra -Wno-unused-parameter)
   add_compile_options($<IF:$<COMPILE_LANGUAGE:CUDA>,-Xcompiler=${warning},${warning}>)
 endforeach()
+if(TGPT_UNITY) # test fixtures of files that are included are no one else's
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 
 if(TGPT_ASAN)

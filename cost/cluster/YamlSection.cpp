@@ -75,10 +75,11 @@ bool YamlSection::truth(const std::string &key, const char *meaning) const {
 double YamlSection::deviceNumber(const DeviceField &field, const std::string &key) const {
   const YAML::Node &value = at(key);
   std::optional<double> figure = value.IsScalar() ? parseNumber(value.Scalar()) : std::nullopt;
-  std::string fault = figure ? faultOf(field, *figure) : "expected a number";
+  double number = figure.value_or(0);
+  std::string fault = figure ? faultOf(field, number) : "expected a number";
   if (!fault.empty())
     refuse(field.key, value, fault.substr(std::string("expected ").size()) + " (" + field.meaning + ")");
-  return *figure;
+  return number;
 }
 
 void YamlSection::read(const DeviceField &field, double &figure) const {

@@ -71,7 +71,7 @@ struct JobOptions {
   bool profile = false;
   int64_t tracedSteps = 0;          // the last steps of which events() tells every instruction
   KernelSet kernels;                // empty: the device's, else cpuKernels()
-  DeviceOptions device;             // without a backend ranks compute on the host
+  DeviceOptions device = {};        // without a backend ranks compute on the host
   ProcessTeam *processes = nullptr; // that outlives the job; null: ranks are threads of this process
 };
 

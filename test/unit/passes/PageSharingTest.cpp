@@ -18,7 +18,7 @@ namespace {
 
 std::mt19937_64 generator(20261);
 
-int64_t draw(int64_t least, int64_t most) {
+int64_t drawBetween(int64_t least, int64_t most) {
   return std::uniform_int_distribution<int64_t>(least, most)(generator);
 }
 
@@ -26,9 +26,9 @@ TEST(PageSharingTest, theSizeIsTheBestOfAll) {
   int64_t withPages = 0;
   for (int round = 0; round < 3000; ++round) {
     std::vector<SlotGroup> chunks;
-    for (int64_t count = draw(1, 5); count > 0; --count)
-      chunks.push_back({draw(1, 6), draw(0, 40)});
-    int64_t pages = draw(1, 20), best = bytesWithPages(chunks, pages, 0), bestSize = 0;
+    for (int64_t count = drawBetween(1, 5); count > 0; --count)
+      chunks.push_back({drawBetween(1, 6), drawBetween(0, 40)});
+    int64_t pages = drawBetween(1, 20), best = bytesWithPages(chunks, pages, 0), bestSize = 0;
     for (int64_t size = 1; size <= 40; ++size)
       if (int64_t bytes = bytesWithPages(chunks, pages, size); bytes < best) {
         best = bytes;
@@ -47,8 +47,9 @@ TEST(PageSharingTest, theSizeIsTheBestOfAll) {
 TEST(PageSharingTest, pagesAreThoseOfOverlappingHolders) {
   for (int round = 0; round < 500; ++round) {
     std::vector<std::optional<PageHolder>> holders;
-    for (int64_t count = draw(0, 40); count > 0; --count)
-      holders.push_back(draw(0, 4) == 0 ? std::nullopt : std::optional(PageHolder(draw(0, 2), draw(0, 4))));
+    for (int64_t count = drawBetween(0, 40); count > 0; --count)
+      holders.push_back(drawBetween(0, 4) == 0 ? std::nullopt
+                                               : std::optional(PageHolder(drawBetween(0, 2), drawBetween(0, 4))));
     DealtPages dealt = dealOutPages(holders);
     ASSERT_EQ(dealt.pageOfRun.size(), holders.size());
     std::map<PageHolder, std::pair<size_t, size_t>> spans;
