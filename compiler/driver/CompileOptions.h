@@ -52,7 +52,7 @@ struct CompileOptions {
   int64_t memoryLimitBytes = 0;   ///< that a rank may need; 0: no limit
   bool stageReport = false;       ///< keep the costs of the cut in the IR
   std::string reduction = "fast"; ///< canonical: every grid gives the bits of one rank
-  int64_t reductionChunks = 8;    ///< chunks of a canonically reduced dim: the largest tp
+  int64_t reductionChunks = 8;    ///< chunks of a canonically reduced dim: a multiple of tp
   double maxGradNorm = 1.0;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
   LossScaling lossScaling;

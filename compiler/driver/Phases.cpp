@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Phases.h"
+#include "cost/SumNodes.h"
 #include <algorithm>
 #include <charconv>
 #include <numeric>
@@ -59,7 +60,7 @@ static std::string scaleLoss(const CompileOptions &options) {
 static std::string canonicalReduction(const CompileOptions &options) {
   if (!isCanonical(options))
     return "";
-  return ",tgpt-canonical-reduction{chunks=" + std::to_string(options.reductionChunks) +
+  return ",tgpt-split-loss,tgpt-canonical-reduction{chunks=" + std::to_string(options.reductionChunks) +
          " dp=" + std::to_string(options.dp) + " tp=" + std::to_string(options.tp) +
          " micro-batches=" + std::to_string(options.microBatches) + "}";
 }
@@ -83,7 +84,7 @@ static std::string shardingPipeline(const CompileOptions &options) {
                          " sequence-parallel=" + (options.sequenceParallel && options.tp > 1 ? "true" : "false") +
                          (options.rankOrder != CompileOptions().rankOrder ? " axis-order=" + options.rankOrder : "") +
                          "}";
-  if (options.tp > 1 || isCanonical(options))
+  if (options.tp > 1 && !isCanonical(options)) // then it is split already
     pipeline = "tgpt-split-loss," + pipeline;
   pipeline += ",dist-propagate,canonicalize";
   if (isCanonical(options))
@@ -109,6 +110,15 @@ static std::string chooseStages(const CompileOptions &options) {
   return pass + (options.stageReport ? " report=true}" : "}");
 }
 
+/// In the tree of canonical reduction the samples of a rank come before the sum over ranks. So a micro-batch's
+/// gradients can be summed over ranks where it is the only one, the samples of a rank are a node, and so are those of a
+/// group.
+static bool addsOverRanksFirst(const CompileOptions &options) {
+  bool groupsAreNodes =
+      options.zeroGroup == 0 || options.zeroGroup == options.dp || withoutPowersOfTwo(options.zeroGroup) == 1;
+  return options.microBatches == 1 && withoutPowersOfTwo(options.microBatchSamples) == 1 && groupsAreNodes;
+}
+
 // Buckets end where stages do, so the cut is decided first; the pipelined phase keeps it.
 static std::string zeroPipeline(const CompileOptions &options) {
   std::string bucketMib = "bucket-mib=" + std::to_string(options.zero == 3 ? 0 : options.bucketMib);
@@ -116,8 +126,7 @@ static std::string zeroPipeline(const CompileOptions &options) {
   if (options.zero == 0)
     return pipeline + " only-gradients=true},zero-reduce-buckets";
   pipeline += "},zero-shard-optimizer";
-  // In the tree of canonical reduction the micro-batches of a rank come before the sum over ranks.
-  if (options.zero >= 2 && (!isCanonical(options) || options.microBatches == 1))
+  if (options.zero >= 2 && (!isCanonical(options) || addsOverRanksFirst(options)))
     pipeline += ",zero-shard-gradients";
   if (options.zero >= 3)
     pipeline += ",zero-shard-parameters{prefetch=" + std::to_string(options.gathersAhead()) + "}";
@@ -125,7 +134,8 @@ static std::string zeroPipeline(const CompileOptions &options) {
 }
 
 static std::string pipelinePipeline(const CompileOptions &options) {
-  return (options.dp > 1 ? "dist-choose-stages" : chooseStages(options)) + ",dist-split-stages" +
+  std::string exchange = isCanonical(options) ? "dist-exchange-nodes," : "";
+  return exchange + (options.dp > 1 ? "dist-choose-stages" : chooseStages(options)) + ",dist-split-stages" +
          (options.schedule == "zero-bubble" ? ",dist-split-weight-gradients" : "") +
          ",dist-schedule{kind=" + options.schedule + " micro-batches=" + std::to_string(options.microBatches) + "}" +
          (options.overlap ? ",dist-overlap-collectives{prefetch=" + std::to_string(options.collectivesAhead()) + "}"

@@ -245,6 +245,40 @@ LogicalResult SliceOp::verify() {
   return verifyResult(*this, input.withDim(getDim(), joined(input.axesOf(getDim()), axes))); // C2
 }
 
+LogicalResult StackNodesOp::verify() {
+  if (getInputs().empty())
+    return emitOpError() << "needs at least one operand";
+  Axes axes = axesIn(getAxes());
+  if (failed(verifyAxesAndClaims(*this, axes)) || failed(verifyTree(*this, true, ReductionKind::Sum, axes))) // C1
+    return failure();
+  for (Type type : getInputs().getTypes())
+    if (type != getInputs().front().getType())
+      return emitOpError() << "operands differ in type: " << getInputs().front().getType() << " and " << type;
+  LayoutAttr input = layoutOf(getInputs().front());
+  if (failed(verifyPartial(*this, input, axes, ReductionKind::Sum)))
+    return failure();
+  RankedTensorType expected = stackedTypeOf(cast<RankedTensorType>(getInputs().front().getType()), // C2
+                                            getInputs().size(), axes, meshOf(*this));
+  if (getOutput().getType() != expected)
+    return emitOpError() << "result is " << getOutput().getType() << " but " << expected << " follows";
+  return success();
+}
+
+RankedTensorType tgpt::dist::stackedTypeOf(RankedTensorType addend, int64_t rows, ArrayRef<StringRef> axes,
+                                           MeshOp mesh) {
+  LayoutAttr layout = layoutOf(addend);
+  SmallVector<Axes> dims = {Axes(axes.begin(), axes.end())};
+  for (int64_t dim = 0; dim < layout.getRank(); ++dim)
+    dims.push_back(layout.axesOf(dim));
+  SmallVector<int64_t> shape = {rows}, global = {rows * mesh.sizeOf(axes)};
+  llvm::append_range(shape, addend.getShape());
+  llvm::append_range(global, layout.getGlobal().asArrayRef());
+  MLIRContext *context = addend.getContext();
+  LayoutAttr stacked = LayoutAttr::get(context, dims, without(layout.partialAxes(), axes), layout.getReduction());
+  return RankedTensorType::get(shape, addend.getElementType(),
+                               stacked.withGlobal(DenseI64ArrayAttr::get(context, global)));
+}
+
 //===----------------------------------------------------------------------===//
 // Costs and the slice kernel
 //===----------------------------------------------------------------------===//
@@ -280,6 +314,10 @@ int64_t AllToAllOp::getFlops() {
 }
 
 int64_t SliceOp::getFlops() {
+  return 0;
+}
+
+int64_t StackNodesOp::getFlops() {
   return 0;
 }
 

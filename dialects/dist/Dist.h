@@ -78,6 +78,9 @@ inline LayoutAttr layoutOf(mlir::Value value) {
 }
 /// The same shape and element type with another layout.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, LayoutAttr layout);
+/// The type of `rows` addends of `addend`'s type, stacked: what is partial over `axes` is there for each rank.
+mlir::RankedTensorType stackedTypeOf(mlir::RankedTensorType addend, int64_t rows, llvm::ArrayRef<llvm::StringRef> axes,
+                                     MeshOp mesh);
 /// The mesh of the module around `op`, or null.
 MeshOp meshOf(mlir::Operation *op);
 /// The shape of one rank's shard of `globalShape`; failure with a message where

@@ -214,6 +214,29 @@ def Dist_SliceOp : Dist_Op<"slice",
   let hasVerifier = 1;
 }
 
+def Dist_StackNodesOp : Dist_Op<"stack_nodes",
+    [Pure, DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>, DeclareOpInterfaceMethods<KernelOpInterface>]> {
+  let summary = "the addends of ranks, side by side in a dim";
+  let description = [{
+    The operands of a rank are nodes of its part of a sum (tgpt.join_nodes). They become
+    the rows of a first dim, which the ranks share out: what was a partial sum is a
+    whole tensor of addends, to be moved and summed (tgpt.sum_nodes) like any other.
+
+    ```mlir
+    // args: %a: tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>>, %b: tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>>
+    %rows = dist.stack_nodes %a, %b over ["tp"] : tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>>, tensor<4xf32, #dist.layout<[-], partial = [tp], of = [4]>> to tensor<2x4xf32, #dist.layout<[tp, -], of = [4, 4]>>
+    ```
+
+    Constraints:
+    - C1: the operands have one type, which is partial (sum) over the axes; these are in the order of the mesh.
+    - C2: the result has a first dim with an entry an operand, sharded over the axes, and the operands' dims.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrArrayAttr:$axes);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$inputs `over` $axes attr-dict `:` type($inputs) `to` type($output)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Flat tensors: many local tensors in one, so that one collective moves them all.
 //===----------------------------------------------------------------------===//

@@ -73,7 +73,7 @@ public:
       : op(op), rule(cast<ShardingRuleOpInterface>(op).getShardingRule()), mesh(meshOf(op)) {}
 
   LogicalResult run() {
-    if (addsCanonically(op)) {
+    if (addsCanonically(op) && !rule.addsNothing) {
       rule.linearity = ShardingRule::Linearity::None;
       rule.linearOperands.clear();
     }

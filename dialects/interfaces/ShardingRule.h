@@ -71,6 +71,8 @@ struct ShardingRule {
   Reduction reduction = Reduction::Sum;
   /// The result may be taken as partial over any axes (a fill with zeros).
   bool mayBePartial = false;
+  /// Nothing is added: the operands are taken for their part of a sum, partial where sums are canonical as well.
+  bool addsNothing = false;
   llvm::SmallVector<Granularity> granularities;
   llvm::SmallVector<Size> sizes;
 

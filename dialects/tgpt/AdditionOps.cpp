@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/SumNodes.h"
 #include "dialects/tgpt/Backward.h"
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
@@ -18,6 +19,9 @@
 
 using namespace mlir;
 using namespace tgpt;
+
+// Of a rank: as many as a kernel counts.
+static constexpr int64_t mostAddends = 65536;
 
 // The shape of `tail` is the trailing dims of `whole`.
 static bool isTrailing(Operation *op, const NamedTensor &tail, const NamedTensor &whole) {
@@ -173,6 +177,73 @@ int64_t AddNOp::getFlops() {
 
 std::optional<unsigned> AddNOp::getInPlaceOperand(unsigned) {
   return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// join_nodes and sum_nodes
+//===----------------------------------------------------------------------===//
+
+LogicalResult JoinNodesOp::verify() {
+  Constraint c1(*this, "C1"), c2(*this, "C2");
+  for (Type type : getNodes().getTypes())
+    if (!c2.holds(type == getOutput().getType(), "operands and result differ in type"))
+      return failure();
+  int64_t addends = getAddends(), nodes = getNodes().size();
+  return success(c1.holds(addends >= 1 && addends <= mostAddends,
+                          "has " + Twine(addends) + " addends, expected 1 to " + Twine(mostAddends)) &&
+                 c1.holds(nodes >= 2 && nodes <= mostSumNodes(addends, addends * 2),
+                          "has " + Twine(nodes) + " operands, expected 2 to " +
+                              Twine(mostSumNodes(addends, addends * 2)) + " nodes of " + Twine(addends) + " addends"));
+}
+
+ShardingRule JoinNodesOp::getShardingRule() {
+  ShardingRule rule;
+  ShardingRule::Dims all = ShardingRule::dims(leadingFactors(getOutput().getType().getRank()));
+  rule.operands.assign(getNodes().size(), all);
+  rule.results.push_back(all);
+  rule.addsNothing = true;
+  return rule.joint();
+}
+
+int64_t JoinNodesOp::getFlops() {
+  return 0;
+}
+
+int64_t JoinNodesOp::getBytesRead() {
+  return 0;
+}
+
+int64_t JoinNodesOp::getBytesWritten() {
+  return 0;
+}
+
+LogicalResult SumNodesOp::verify() {
+  NamedTensor input("input", getInput()), output("output", getOutput());
+  Constraint c1(*this, "C1"), c2(*this, "C2");
+  if (!c1.hasRankAtLeast(input, 1) || !c1.hasRank(output, input.rank() - 1) || !isTrailing(*this, output, input) ||
+      !c1.sameElementType(output, input))
+    return failure();
+  int64_t rows = getInput().getType().getDimSize(0), addends = getAddends(), nodes = getNodes();
+  if (!c2.holds(addends >= 1 && addends <= mostAddends,
+                "has " + Twine(addends) + " addends, expected 1 to " + Twine(mostAddends)) ||
+      !c2.holds(nodes >= 1 && rows % nodes == 0,
+                "has " + Twine(nodes) + " nodes a rank, which do not divide the " + Twine(rows) + " rows"))
+    return failure();
+  int64_t expected = mostSumNodes(addends, rows / nodes);
+  return success(c2.holds(nodes == expected, "has " + Twine(nodes) + " nodes a rank, expected " + Twine(expected) +
+                                                 " of " + Twine(addends) + " addends on " + Twine(rows / nodes) +
+                                                 " ranks"));
+}
+
+ShardingRule SumNodesOp::getShardingRule() {
+  ShardingRule rule;
+  rule.operands.push_back(ShardingRule::dims(leadingFactors(getInput().getType().getRank())));
+  rule.results.push_back(trailingDims(getOutput().getType(), getInput().getType()));
+  return rule.joint();
+}
+
+int64_t SumNodesOp::getFlops() {
+  return elementsOf(getInput());
 }
 
 namespace {

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/SumNodes.h"
 #include "dialects/dist/FlatTensor.h"
+#include "dialects/interfaces/AssemblyCount.h"
 #include "dialects/tgpt/Constraint.h"
 #include "dialects/tgpt/OpCost.h"
 #include "dialects/tgpt/Tgpt.h"
@@ -218,6 +220,28 @@ SmallVector<FlatSymbolRefAttr> AccumulateOp::getLevels() {
   return levels;
 }
 
+static LogicalResult verifyNodes(AccumulateOp op) {
+  Constraint c2(op, "C2"), c3(op, "C3");
+  int64_t ranks = *op.getNodesOf(), parts = op.getParts(), part = op.getPart(), microBatches = *op.getMicroBatches();
+  constexpr int64_t most = 65536;
+  auto samples = cast<RankedTensorType>(op.getMicroBatch().getType());
+  if (!c3.holds(samples.getRank() == 1, "tells micro-batches of nodes by the numbers of their samples") ||
+      !c3.holds(part >= 0 && part < parts && samples.getDimSize(0) % parts == 0,
+                "is part " + Twine(part) + " of " + Twine(parts) + " of " + Twine(samples.getDimSize(0)) +
+                    " samples, expected one of parts that divide them") ||
+      !c2.holds(ranks >= 1 && ranks <= most && microBatches >= 1 && microBatches <= most / parts,
+                "has " + Twine(microBatches) + " micro-batches of " + Twine(parts) + " parts on " + Twine(ranks) +
+                    " ranks, expected 1 to " + Twine(most) + " parts and ranks"))
+    return failure();
+  SmallVector<FlatSymbolRefAttr> levels = op.getLevels();
+  llvm::SmallDenseSet<Attribute> distinct(levels.begin(), levels.end());
+  size_t expected = mostSumNodesAtHand(microBatches * parts, ranks);
+  return success(c2.holds(levels.size() == expected, "has " + Twine(levels.size() - 1) + " carries, expected " +
+                                                         Twine(expected - 1) + " for " + Twine(microBatches * parts) +
+                                                         " addends on each of " + Twine(ranks) + " ranks") &&
+                 c2.holds(distinct.size() == levels.size(), "names a state twice"));
+}
+
 LogicalResult AccumulateOp::verify() {
   Constraint c2(*this, "C2");
   bool isTree = getCarries().has_value();
@@ -227,6 +251,8 @@ LogicalResult AccumulateOp::verify() {
   if (!isTree)
     return success();
   int64_t count = *getMicroBatches();
+  if (getNodesOf())
+    return verifyNodes(*this);
   size_t expected = llvm::bit_width(uint64_t(std::max<int64_t>(count, 1) - 1));
   SmallVector<FlatSymbolRefAttr> levels = getLevels();
   llvm::SmallDenseSet<Attribute> distinct(levels.begin(), levels.end());

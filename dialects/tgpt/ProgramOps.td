@@ -221,19 +221,36 @@ def Tgpt_AccumulateOp : Tgpt_Op<"accumulate", [DeclareOpInterfaceMethods<SymbolU
     tgpt.accumulate %0, @loss_sum carry [@loss_sum.carry.0] at %i of 4 : tensor<f32>, tensor<i32>
     ```
 
+    With `nodes_of` ranks the addends of a rank are no node of the tree: part `part` of
+    `parts` of each micro-batch, of so many ranks. The symbol's state and the carries hold
+    the nodes of what has been added so far (cost/SumNodes.h), from the left, and at the end
+    those of the rank's addends. Which addend a value is follows from the number of the
+    first sample of the micro-batch.
+
+    ```mlir
+    // args: %0: tensor<f32>, %samples: tensor<2xi32>
+    tgpt.state metric @loss_sum : tensor<f32> {transient}
+    tgpt.state metric @loss_sum.carry.0 : tensor<f32> {transient}
+    tgpt.accumulate %0, @loss_sum carry [@loss_sum.carry.0] at %samples of 3 nodes_of 2 : tensor<f32>, tensor<2xi32>
+    ```
+
     Constraints:
     - C1: the symbol is a state, or a bucket of states, of the operand's type (layout included: a partial
       value is added to a partial state).
     - C2: so are the carries, which are distinct and one less than the levels of a tree
-      of so many micro-batches, 3 at least.
+      of so many micro-batches, 3 at least; with `nodes_of` one less than the nodes at hand.
+    - C3: with `nodes_of` the part is one of `parts`, which divide the samples.
   }];
-  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol, Optional<Tgpt_IntegerScalar>:$micro_batch,
+  let arguments = (ins AnyRankedTensor:$value, FlatSymbolRefAttr:$symbol,
+                       Optional<AnyTypeOf<[Tgpt_IntegerScalar, Tgpt_SampleTensor]>>:$micro_batch,
                        OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "states">>:$carries,
-                       OptionalAttr<I64Attr>:$micro_batches);
-  let assemblyFormat = [{$value `,` $symbol (`carry` $carries^ `at` $micro_batch `of` custom<Count>($micro_batches))?
-    attr-dict `:` type($value) (`,` type($micro_batch)^)?}];
+                       OptionalAttr<I64Attr>:$micro_batches, OptionalAttr<I64Attr>:$nodes_of,
+                       DefaultValuedAttr<I64Attr, "0">:$part, DefaultValuedAttr<I64Attr, "1">:$parts);
+  let assemblyFormat = [{$value `,` $symbol (`carry` $carries^ `at` $micro_batch `of` custom<Count>($micro_batches)
+    custom<NodesOf>($nodes_of, $part, $parts))? attr-dict `:` type($value) (`,` type($micro_batch)^)?}];
   let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::FlatSymbolRefAttr":$symbol), [{
-                    build($_builder, $_state, value, symbol, ::mlir::Value(), ::mlir::ArrayAttr(), ::mlir::IntegerAttr());
+                    build($_builder, $_state, value, symbol, ::mlir::Value(), ::mlir::ArrayAttr(), ::mlir::IntegerAttr(),
+                          ::mlir::IntegerAttr());
                   }]>,
                   OpBuilder<(ins "::mlir::Value":$value, "::llvm::StringRef":$symbol), [{
                     build($_builder, $_state, value, ::mlir::FlatSymbolRefAttr::get($_builder.getContext(), symbol));

@@ -42,6 +42,11 @@ inline constexpr llvm::StringLiteral recomputedAttributeName = "tgpt.recomputed"
 /// Discardable attribute on an op with a sum: a ChunksAttr.
 inline constexpr llvm::StringLiteral chunksAttributeName = "tgpt.chunks";
 
+/// Discardable attribute beside it: a NodeAttr.
+inline constexpr llvm::StringLiteral nodeAttributeName = "tgpt.node";
+/// Discardable attribute on an op that sums over samples: a PartAttr.
+inline constexpr llvm::StringLiteral partAttributeName = "tgpt.part";
+
 /// The chunks of the op's sum that lie in the local operand; 0 where the op has no
 /// `tgpt.chunks`.
 int64_t localChunksOf(mlir::Operation *op);

@@ -18,6 +18,28 @@ using namespace tgpt;
 #include "dialects/tgpt/TgptEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/tgpt/TgptAttrs.cpp.inc"
+// nodes_of 2 part 0 of 3
+static ParseResult parseNodesOf(OpAsmParser &parser, IntegerAttr &ranks, IntegerAttr &part, IntegerAttr &parts) {
+  Builder &builder = parser.getBuilder();
+  part = builder.getI64IntegerAttr(0);
+  parts = builder.getI64IntegerAttr(1);
+  if (failed(parser.parseOptionalKeyword("nodes_of")))
+    return success();
+  if (parseCount(parser, ranks))
+    return failure();
+  if (failed(parser.parseOptionalKeyword("part")))
+    return success();
+  return failure(parseCount(parser, part) || parser.parseKeyword("of") || parseCount(parser, parts));
+}
+
+static void printNodesOf(OpAsmPrinter &printer, Operation *, IntegerAttr ranks, IntegerAttr part, IntegerAttr parts) {
+  if (!ranks)
+    return;
+  printer << "nodes_of " << ranks.getInt();
+  if (parts.getInt() > 1)
+    printer << " part " << part.getInt() << " of " << parts.getInt();
+}
+
 #define GET_OP_CLASSES
 #include "dialects/tgpt/TgptOps.cpp.inc"
 
@@ -66,6 +88,19 @@ LogicalResult ChunksAttr::verify(function_ref<InFlightDiagnostic()> emitError, i
                      << ", expected a count of at least 1 and operand and dim of at least 0";
 }
 
+LogicalResult NodeAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t index, ArrayAttr axes) {
+  if (index >= 0 && axes && llvm::all_of(axes, llvm::IsaPred<StringAttr>))
+    return success();
+  return emitError() << "index is " << index << " and axes are " << axes
+                     << ", expected an index of at least 0 and strings";
+}
+
+LogicalResult PartAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t index, int64_t count) {
+  if (index >= 0 && index < count)
+    return success();
+  return emitError() << "index is " << index << " of " << count << ", expected at least 0 and below the count";
+}
+
 int64_t tgpt::localChunksOf(Operation *op) {
   auto chunks = op->getAttrOfType<ChunksAttr>(chunksAttributeName);
   if (!chunks)
@@ -100,6 +135,28 @@ static LogicalResult verifyChunks(Operation *op, NamedAttribute attribute) {
                          << " of its " << global << " elements lie here: no whole number of chunks";
 }
 
+// Nodes are of chunks, and parts of samples, so that each is as many samples on every rank.
+static LogicalResult verifyNode(Operation *op, NamedAttribute attribute) {
+  if (isa<NodeAttr>(attribute.getValue()) && op->hasAttr(chunksAttributeName))
+    return success();
+  return op->emitError() << attribute.getName() << " is " << attribute.getValue() << ", expected a #tgpt.node beside "
+                         << chunksAttributeName;
+}
+
+static LogicalResult verifyPart(Operation *op, NamedAttribute attribute) {
+  auto part = dyn_cast<PartAttr>(attribute.getValue());
+  auto sum = dyn_cast<ChunkedSumOpInterface>(op);
+  std::optional<ChunkedDim> cut = sum ? sum.getChunkedDim() : std::nullopt;
+  if (!part || !cut || cut->cut != ChunkedDim::Cut::EachElement)
+    return op->emitError() << attribute.getName() << " is " << attribute.getValue()
+                           << (part ? ", but the op has no sum over samples" : ", expected a #tgpt.part");
+  int64_t samples = cast<RankedTensorType>(op->getOperand(cut->operand).getType()).getDimSize(cut->dim);
+  if (samples % part.getCount() == 0)
+    return success();
+  return op->emitError() << attribute.getName() << " has " << part.getCount() << " parts, which do not divide the "
+                         << samples << " samples";
+}
+
 // A problem with an attribute that any op may carry.
 static LogicalResult verifyNamed(Operation *op, NamedAttribute attribute, bool isLegal, StringRef expected) {
   if (isLegal)
@@ -119,6 +176,10 @@ LogicalResult TgptDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (attribute.getName() == chunksAttributeName)
     return verifyChunks(op, attribute);
+  if (attribute.getName() == nodeAttributeName)
+    return verifyNode(op, attribute);
+  if (attribute.getName() == partAttributeName)
+    return verifyPart(op, attribute);
   if (attribute.getName() == reductionAttributeName) {
     auto reduction = dyn_cast<StringAttr>(attribute.getValue());
     return verifyNamed(op, attribute, reduction && reduction.getValue() == "canonical", "\"canonical\"");

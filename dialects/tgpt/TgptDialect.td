@@ -31,6 +31,8 @@ def TgptDialect : Dialect {
     - `tgpt.recompute` on a forward op: whether the backward computes it again, a bool;
     - `tgpt.recomputed` on an op of the backward that does so, a unit;
     - `tgpt.chunks` on an op with a sum: how it is cut where bits must not depend on the grid, a #tgpt.chunks;
+    - `tgpt.node` beside it: the op adds up one node of the chunks that lie on its rank, a #tgpt.node;
+    - `tgpt.part` on an op with a sum over samples: the op adds up a part of those that lie on its rank, a #tgpt.part;
     - `tgpt.reduction` on the module: "canonical" where they must not, a string;
     - `tgpt.model_share` on an op that works on padding too: the share of its operations
       that are the model's, an f64 above 0 and at most 1;
@@ -74,6 +76,43 @@ def Tgpt_ChunksAttr : AttrDef<TgptDialect, "Chunks"> {
     Constraints: count is at least 1, operand and dim at least 0.
   }];
   let parameters = (ins "int64_t":$count, "int64_t":$operand, "int64_t":$dim);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tgpt_NodeAttr : AttrDef<TgptDialect, "Node"> {
+  let mnemonic = "node";
+  let summary = "which node of a rank's chunks an op adds up";
+  let description = [{
+    The chunks of `tgpt.chunks` that lie on a rank are some nodes of the tree
+    (cost/SumNodes.h), one only where their number is a power of two. The op adds up
+    number `index` of them; `axes` say of which ranks the chunks lie side by side.
+
+    ```mlir
+    #tgpt.node<index = 1, axes = ["tp"]>
+    ```
+
+    Constraints: index is at least 0, axes are strings.
+  }];
+  let parameters = (ins "int64_t":$index, "::mlir::ArrayAttr":$axes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tgpt_PartAttr : AttrDef<TgptDialect, "Part"> {
+  let mnemonic = "part";
+  let summary = "which part of a rank's samples an op adds up";
+  let description = [{
+    A micro-batch has `count` equal parts of a power of two samples on each rank; the
+    op adds up those of part `index`.
+
+    ```mlir
+    #tgpt.part<index = 0, count = 3>
+    ```
+
+    Constraints: index is at least 0 and below count.
+  }];
+  let parameters = (ins "int64_t":$index, "int64_t":$count);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -168,6 +168,56 @@ def Tgpt_AddNOp : Tgpt_TrainingOp<"add_n", [], ["getInPlaceOperand"]> {
   let hasCanonicalizer = 1;
 }
 
+def Tgpt_JoinNodesOp : Tgpt_Op<"join_nodes", [Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops", "getBytesRead", "getBytesWritten"]>]> {
+  let summary = "the nodes of a rank's part of a sum, taken for that part";
+  let description = [{
+    A rank whose part of a sum is no node of the tree of additions keeps a list of
+    nodes (cost/SumNodes.h). For the types it is its part of the sum: the result is
+    partial as the operands are. Added is only when all ranks' nodes meet. `addends` is
+    the number of addends of a rank, or what is left of it without factors of 2.
+
+    Lifespan: from tgpt-canonical-reduction (sums over samples) and
+    dist-chunk-reductions (over chunks) to dist-exchange-nodes.
+
+    ```mlir
+    // args: %a: tensor<64xf32>, %b: tensor<64xf32>
+    %sum = tgpt.join_nodes %a, %b addends 3 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    ```
+
+    Constraints:
+    - C1: there are two operands at least, and no more than nodes of so many addends.
+    - C2: operands and result have one type.
+  }];
+  let arguments = (ins Variadic<Tgpt_Tensor>:$nodes, I64Attr:$addends);
+  let results = (outs Tgpt_Tensor:$output);
+  let assemblyFormat = "$nodes `addends` custom<Count>($addends) attr-dict `:` functional-type($nodes, results)";
+  let hasVerifier = 1;
+}
+
+def Tgpt_SumNodesOp : Tgpt_TrainingOp<"sum_nodes"> {
+  let summary = "add up the nodes of all ranks in the tree of additions";
+  let description = [{
+    Row r * `nodes` + i of the input is node i of the `addends` addends of rank r
+    (cost/SumNodes.h); the result is their sum. Rows beyond a rank's nodes are not read.
+    Rule `aT->T`.
+
+    Lifespan: from dist-exchange-nodes to plan-lower.
+
+    ```mlir
+    // args: %rows: tensor<4x64xf32>
+    %sum = tgpt.sum_nodes %rows {addends = 3, nodes = 2} : (tensor<4x64xf32>) -> tensor<64xf32>
+    ```
+
+    Constraints:
+    - C1: the result's shape is the input's without the first dim; element types are equal.
+    - C2: `nodes` are the most that any rank has of `addends`, and divide the first dim.
+  }];
+  let arguments = (ins Tgpt_Tensor:$input, I64Attr:$addends, I64Attr:$nodes);
+  let results = (outs Tgpt_Tensor:$output);
+}
+
 def Tgpt_ClipScaleOp : Tgpt_TrainingOp<"clip_scale"> {
   let summary = "gradient norm, and the factor that averages and clips the gradients";
   let description = [{

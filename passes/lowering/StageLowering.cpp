@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/lowering/StageLowering.h"
+#include "cost/SumNodes.h"
 #include <cmath>
 
 using namespace mlir;
@@ -195,6 +196,8 @@ void StageLowering::lowerAccumulate(AccumulateOp op) {
 /// The kernel reads and writes the levels that the micro-batch's number names.
 void StageLowering::lowerTreeAccumulate(AccumulateOp op) {
   ++counts.treeAccumulations;
+  if (op.getNodesOf())
+    return lowerNodeAccumulate(op);
   SmallVector<Value> outputs, values;
   for (FlatSymbolRefAttr level : op.getLevels()) {
     outputs.push_back(buffers.ofVariable(level.getValue()).value());
@@ -205,6 +208,26 @@ void StageLowering::lowerTreeAccumulate(AccumulateOp op) {
   scalars.append("accumulate", builder.getI64IntegerAttr(all));
   scalars.append("micro_batches", op.getMicroBatchesAttr());
   auto kernel = writeKernel(op.getLoc(), "accumulate_tree",
+                            {buffers.find(op.getValue())->value(), buffers.find(op.getMicroBatch())->value()}, outputs,
+                            scalars.getDictionary(op.getContext()), costOf(op));
+  describe(kernel, {op.getValue(), op.getMicroBatch()}, values, /*intoVariables=*/all);
+}
+
+/// The kernel reads and writes the nodes that the number of the first sample names: the state, then the carries.
+void StageLowering::lowerNodeAccumulate(AccumulateOp op) {
+  SmallVector<FlatSymbolRefAttr> states = op.getLevels();
+  std::rotate(states.begin(), states.end() - 1, states.end());
+  SmallVector<Value> outputs, values(states.size(), op.getValue());
+  for (FlatSymbolRefAttr state : states)
+    outputs.push_back(buffers.ofVariable(state.getValue()).value());
+  int64_t all = (int64_t(1) << outputs.size()) - 1;
+  NamedAttrList scalars;
+  scalars.append("accumulate", builder.getI64IntegerAttr(all));
+  scalars.append("micro_batches", op.getMicroBatchesAttr());
+  scalars.append("part", op.getPartAttr());
+  scalars.append("parts", op.getPartsAttr());
+  scalars.append("ranks", op.getNodesOfAttr());
+  auto kernel = writeKernel(op.getLoc(), "accumulate_nodes",
                             {buffers.find(op.getValue())->value(), buffers.find(op.getMicroBatch())->value()}, outputs,
                             scalars.getDictionary(op.getContext()), costOf(op));
   describe(kernel, {op.getValue(), op.getMicroBatch()}, values, /*intoVariables=*/all);
@@ -252,6 +275,20 @@ LogicalResult StageLowering::lowerKernel(KernelOpInterface op) {
   return success();
 }
 
+/// How many chunks the operand has here, and which of them the call adds up where that is not all.
+void StageLowering::addChunks(Operation *op, int64_t chunks, NamedAttrList &scalars) {
+  scalars.set("chunks", builder.getI64IntegerAttr(chunks));
+  if (auto part = op->getAttrOfType<PartAttr>(partAttributeName)) {
+    scalars.set("part", builder.getI64IntegerAttr(part.getIndex()));
+    scalars.set("parts", builder.getI64IntegerAttr(part.getCount()));
+  }
+  if (auto node = op->getAttrOfType<NodeAttr>(nodeAttributeName)) {
+    scalars.set("nodes", builder.getI64IntegerAttr(1)); // some, not all chunks
+    scalars.set("node", builder.getI64IntegerAttr(node.getIndex()));
+    scalars.set("first_chunk", planir::AxisOffsetAttr::get(builder.getContext(), node.getAxes(), chunks));
+  }
+}
+
 FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t accumulated) {
   NamedAttrList scalars = op.getKernelAttributes();
   for (const ShardOffset &offset : op.getShardOffsets()) {
@@ -268,7 +305,7 @@ FailureOr<DictionaryAttr> StageLowering::scalarsOf(KernelOpInterface op, int64_t
                                                                              builder.getStrArrayAttr(axes), stride));
   }
   if (int64_t chunks = localChunksOf(op))
-    scalars.set("chunks", builder.getI64IntegerAttr(chunks));
+    addChunks(op, chunks, scalars);
   if (accumulated != 0)
     scalars.set("accumulate", builder.getI64IntegerAttr(accumulated));
   return scalars.getDictionary(builder.getContext());
@@ -283,11 +320,25 @@ static planir::Work workOf(cost::KernelKind kind) {
   return planir::Work::Vector;
 }
 
+/// Calls that share out the work of one: each adds up one node of a rank's chunks, or one part of its samples. Where a
+/// result is no sum, each does all of it.
+int64_t StageLowering::callsInsteadOfOne(Operation *op) {
+  if (op->getNumResults() != 1)
+    return 1;
+  if (auto part = op->getAttrOfType<PartAttr>(partAttributeName))
+    return part.getCount();
+  auto node = op->getAttrOfType<NodeAttr>(nodeAttributeName);
+  dist::MeshOp mesh = parts.mesh;
+  return node ? mostSumNodes(localChunksOf(op), mesh.sizeOf(dist::axesIn(node.getAxes()))) : 1;
+}
+
 CostAttr StageLowering::costOf(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
-  return cost ? CostAttr::get(op->getContext(), cost.getFlops(), cost.getBytesRead(), cost.getBytesWritten(),
-                              workOf(cost.getKernelKind()))
-              : CostAttr::get(op->getContext(), 0, 0, 0);
+  if (!cost)
+    return CostAttr::get(op->getContext(), 0, 0, 0);
+  int64_t calls = callsInsteadOfOne(op);
+  return CostAttr::get(op->getContext(), cost.getFlops() / calls, cost.getBytesRead() / calls, cost.getBytesWritten(),
+                       workOf(cost.getKernelKind()));
 }
 
 /// An accumulated output is read too, and each of its elements added.
@@ -309,6 +360,9 @@ void StageLowering::countModelFlops(KernelOpInterface op) {
     return;
   auto cost = dyn_cast<CostOpInterface>(op.getOperation());
   if (!cost || cost.getModelFlops() == 0 || op->hasAttr(recomputedAttributeName))
+    return;
+  auto node = op->getAttrOfType<NodeAttr>(nodeAttributeName);
+  if (node && node.getIndex() > 0 && op->getNumResults() > 1) // the same work once more
     return;
   llvm::SmallSetVector<StringRef, 4> axes;
   auto addAxes = [&](Type type) {

@@ -50,6 +50,7 @@ private:
   void lowerWrite(WriteOp op);
   void lowerAccumulate(AccumulateOp op);
   void lowerTreeAccumulate(AccumulateOp op);
+  void lowerNodeAccumulate(AccumulateOp op);
   void lowerPack(dist::PackOp op);
   void lowerUnpack(dist::UnpackOp op);
   mlir::LogicalResult lowerKernel(KernelOpInterface op);
@@ -70,7 +71,9 @@ private:
   /// A result of the kernel at hand has bytes of `buffer`.
   bool isTaken(StageBuffer *buffer);
 
+  void addChunks(mlir::Operation *op, int64_t chunks, mlir::NamedAttrList &scalars);
   mlir::FailureOr<mlir::DictionaryAttr> scalarsOf(KernelOpInterface op, int64_t accumulated);
+  int64_t callsInsteadOfOne(mlir::Operation *op);
   planir::CostAttr costOf(mlir::Operation *op);
   planir::CostAttr costWithAccumulation(mlir::Operation *op, int64_t accumulated);
   void countModelFlops(KernelOpInterface op);

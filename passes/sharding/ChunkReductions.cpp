@@ -11,12 +11,20 @@
 //
 //   tgpt.linear %x, %w   ->   tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 8, operand = 0, dim = 2>}
 //
+// Where the chunks on a rank are no power of two, they are no node of the tree of
+// additions but a list of some (cost/SumNodes.h), which all ranks' sum needs apart:
+//
+//   %y = linear %x, %w      ->   %a = linear %x, %w {tgpt.node = #tgpt.node<index = 0, axes = ["tp"]>, ...}
+//   (12 chunks on each of        %b = linear %x, %w {tgpt.node = #tgpt.node<index = 1, axes = ["tp"]>, ...}
+//    2 ranks)                    %y = join_nodes %a, %b addends 3
+//
 // Relies on: layouts in all types (dist-propagate). Leaves true: whatever the mesh
 // shards of a sum is the dim that is cut; no op takes partial operands; what
 // micro-batches add up is partial over the axes of data parallelism alone.
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/SumNodes.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -66,6 +74,8 @@ struct ChunkReductionsPass : tgpt::impl::ChunkReductionsBase<ChunkReductionsPass
     if (!addsCanonically(getOperation()))
       return markAllAnalysesPreserved();
     WalkResult result = getOperation().walk([&](Operation *op) {
+      if (op->hasAttr(nodeAttributeName)) // written below
+        return WalkResult::advance();
       if (auto accumulate = dyn_cast<AccumulateOp>(op))
         return WalkResult(checkAccumulate(accumulate));
       auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
@@ -106,10 +116,54 @@ struct ChunkReductionsPass : tgpt::impl::ChunkReductionsBase<ChunkReductionsPass
           !axes.empty() && (other != factor || cut->cut == ChunkedDim::Cut::Whole))
         return op.emitOpError() << "adds up factor '" << other << "', which \"" << llvm::join(axes, "\", \"")
                                 << "\" shards, but its sum is not cut along it";
-    op->setAttr(chunksAttributeName,
-                ChunksAttr::get(&getContext(), countOf(op, rule, *cut, factor), cut->operand, cut->dim));
+    int64_t count = countOf(op, rule, *cut, factor);
+    op->setAttr(chunksAttributeName, ChunksAttr::get(&getContext(), count, cut->operand, cut->dim));
     ++numChunked;
+    if (cut->cut != ChunkedDim::Cut::IntoChunks || factor == '\0')
+      return success();
+    dist::LayoutAttr::Axes axes = axesOf(op, rule, factor, mesh);
+    int64_t entries = entriesBefore(rule, rule.operands[cut->operand][cut->dim], factor), ranks = mesh.sizeOf(axes);
+    if (count / entries % ranks != 0)
+      return op.emitOpError() << "sums " << count / entries << " chunks, which \"" << llvm::join(axes, "\", \"")
+                              << "\" of " << ranks << " ranks does not divide";
+    int64_t addends = count / entries / ranks;
+    if (ranks > 1 && withoutPowersOfTwo(addends) != 1)
+      addNodes(op, axes, withoutPowersOfTwo(addends), mostSumNodes(addends, ranks));
     return success();
+  }
+
+  /// The op once for each node of a rank; the partial results of all of them for its own.
+  void addNodes(Operation *op, ArrayRef<StringRef> axes, int64_t addends, int64_t nodes) {
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    SmallVector<Operation *> copies = {op};
+    for (int64_t i = 1; i < nodes; ++i)
+      copies.push_back(builder.clone(*op));
+    for (auto [i, copy] : llvm::enumerate(copies))
+      copy->setAttr(nodeAttributeName, NodeAttr::get(&getContext(), i, builder.getStrArrayAttr(axes)));
+    for (OpResult result : op->getResults()) {
+      dist::LayoutAttr layout = layoutOf(result);
+      if (!layout || llvm::none_of(axes, [&](StringRef axis) { return layout.isPartialOver(axis); }))
+        continue;
+      SmallVector<Value> list;
+      for (Operation *copy : copies)
+        list.push_back(copy->getResult(result.getResultNumber()));
+      auto join =
+          JoinNodesOp::create(builder, op->getLoc(), result.getType(), list, builder.getI64IntegerAttr(addends));
+      if (Attribute layer = op->getAttr(layerAttributeName))
+        join->setAttr(layerAttributeName, layer);
+      result.replaceAllUsesExcept(join.getOutput(), join);
+    }
+    numNodes += nodes;
+  }
+
+  /// Entries of the factors before `factor` in a product: each has the chunks of its own.
+  static int64_t entriesBefore(const ShardingRule &rule, StringRef product, char factor) {
+    int64_t entries = 1;
+    if (product.size() > 1 && rule.sizeOf(factor))
+      for (char before : product.take_until([&](char other) { return other == factor; }))
+        entries *= rule.sizeOf(before)->entries;
+    return entries;
   }
 
   /// The factor that is cut, of a product the one that is summed; 0 for a scalar operand.
@@ -127,10 +181,7 @@ struct ChunkReductionsPass : tgpt::impl::ChunkReductionsBase<ChunkReductionsPass
   std::optional<int64_t> countInProduct(const ShardingRule &rule, StringRef product, char factor) {
     if (product.size() < 2 || !rule.sizeOf(factor))
       return std::nullopt;
-    int64_t count = std::gcd(rule.sizeOf(factor)->entries, int64_t(chunks));
-    for (char before : product.take_until([&](char other) { return other == factor; }))
-      count *= rule.sizeOf(before)->entries;
-    return count;
+    return std::gcd(rule.sizeOf(factor)->entries, int64_t(chunks)) * entriesBefore(rule, product, factor);
   }
 
   int64_t countOf(Operation *op, const ShardingRule &rule, const ChunkedDim &cut, char factor) {

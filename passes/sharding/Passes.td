@@ -134,15 +134,20 @@ def ChunkReductions : Pass<"dist-chunk-reductions", "::mlir::ModuleOp"> {
     ```mlir
     %y = tgpt.linear %x, %w {tgpt.chunks = #tgpt.chunks<count = 8, operand = 0, dim = 2>} : ...
     ```
+    Where the chunks on a rank are no power of two, they are several nodes of the tree: the
+    op is written once for each (`tgpt.node`), and `tgpt.join_nodes` takes the nodes for the
+    partial sum.
+
     Fails when an op sums but does not say how its sum may be cut, when the mesh shards
     a part of a sum that is not cut, or when what micro-batches add up is partial over an
     axis other than dp.
   }];
   let options = [
-    Option<"chunks", "chunks", "int64_t", "8", "Chunks of a dim that tensor parallelism may shard: a power of two">,
+    Option<"chunks", "chunks", "int64_t", "8", "Chunks of a dim that tensor parallelism may shard">,
   ];
   let statistics = [
     Statistic<"numChunked", "sums-chunked", "Number of ops whose sum is cut">,
+    Statistic<"numNodes", "nodes", "Number of ops that add up one of several nodes of their rank">,
     Statistic<"numExact", "sums-exact", "Number of ops whose sum is the same in any order">,
   ];
   let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
@@ -176,6 +181,36 @@ def Partition : Pass<"dist-partition", "::mlir::ModuleOp"> {
     Statistic<"numFree", "reshards-free", "Number of reshards that needed nothing">,
   ];
   let dependentDialects = ["::tgpt::dist::DistDialect"];
+}
+
+def ExchangeNodes : Pass<"dist-exchange-nodes", "::mlir::ModuleOp"> {
+  let summary = "add up nodes of ranks where all of them meet";
+  let description = [{
+    A sum over ranks each of which has several nodes of the tree (tgpt.join_nodes) is no
+    all_reduce or reduce_scatter. The nodes are stacked, moved as whole values, and added
+    in the tree by whoever needs the sum: a piece of it a rank, which an all_reduce
+    gathers afterwards. What no rank can be given a piece of is gathered first.
+
+    **Input** (`tp` = 2)
+    ```mlir
+    %y = tgpt.join_nodes %a, %b addends 3 : tensor<2x8xf32, #dist.layout<[-, -], partial = [tp], of = [2, 8]>>
+    %1 = dist.reduce_scatter %y dim 1 over ["tp"] tree : ...
+    ```
+    **Output**
+    ```mlir
+    %0 = dist.stack_nodes %a, %b over ["tp"] : ... to tensor<2x2x8xf32, #dist.layout<[tp, -, -], of = [4, 2, 8]>>
+    %2 = dist.all_to_all %0 split 2 concat 0 over ["tp"] : ... to tensor<4x2x4xf32, #dist.layout<[-, -, tp], of = [4, 2, 8]>>
+    %1 = tgpt.sum_nodes %2 {addends = 3, nodes = 2} : ... -> tensor<2x4xf32, #dist.layout<[-, tp], of = [2, 8]>>
+    ```
+    Nodes of one rank alone are added from the right. Relies on local types; leaves no
+    tgpt.join_nodes. Fails when the nodes are not those of the ranks that are summed over.
+  }];
+  let statistics = [
+    Statistic<"numScattered", "sums-scattered", "Number of sums of nodes taken a piece a rank">,
+    Statistic<"numGathered", "sums-gathered", "Number of sums of nodes taken by every rank">,
+    Statistic<"numOfOneRank", "sums-of-one-rank", "Number of lists of nodes that need no other rank">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::tgpt::dist::DistDialect"];
 }
 
 def VerifyPartitioned : Pass<"dist-verify-partitioned", "::mlir::ModuleOp"> {

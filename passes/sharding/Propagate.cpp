@@ -243,7 +243,7 @@ private:
   SmallVector<SmallVector<StringRef>> passedPartials(ShardingRuleOpInterface op, const FactorAxes &axes) {
     const ShardingRule &rule = axes.getRule();
     SmallVector<SmallVector<StringRef>> passed(op->getNumOperands());
-    if (op->getNumOperands() == 0 || addsCanonically(op) ||
+    if (op->getNumOperands() == 0 || (addsCanonically(op) && !rule.addsNothing) ||
         (rule.linearity == ShardingRule::Linearity::Joint && !haveOnePartial(op)))
       return passed;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {

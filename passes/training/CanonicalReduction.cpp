@@ -15,6 +15,12 @@
 //   accumulate %dw, @w.gradient (of 4)         -> accumulate ... carry [@w.gradient.carry.0] at %i of 4
 //   two uses of a tied weight, one accumulator -> an accumulator each, added in @update
 //
+// Where the samples of a rank are no power of two they are a list of nodes of that tree
+// (cost/SumNodes.h), which the accumulator and its carries hold when @update begins:
+//
+//   accumulate %dw (3 samples of each of 2 ranks) -> three sums of a sample, each accumulated
+//   read @w.gradient                              -> join_nodes (read @w.gradient), (read @w.gradient.carry.0)
+//
 // Relies on: @micro_batch and @update (tgpt-add-optimizer). Leaves true: the module's
 // reduction is "canonical", each state is added to by one op, and an op with a sum over
 // samples sums over nothing else that a grid may shard. dist-chunk-reductions cuts what
@@ -22,12 +28,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/SumNodes.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/training/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/bit.h"
+#include <numeric>
 
 namespace tgpt {
 #define GEN_PASS_DEF_CANONICALREDUCTION
@@ -36,17 +44,6 @@ namespace tgpt {
 
 using namespace mlir;
 using namespace tgpt;
-
-static bool isPowerOfTwo(int64_t number) {
-  return number > 0 && llvm::has_single_bit(uint64_t(number));
-}
-
-static int64_t nearestPowerOfTwo(int64_t number) {
-  if (number <= 1)
-    return 1;
-  int64_t below = llvm::bit_floor(uint64_t(number));
-  return number - below <= 2 * below - number ? below : 2 * below;
-}
 
 namespace {
 
@@ -68,8 +65,18 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
     sumBySample();
     joinSums();
     separateUses();
-    addCarries();
+    if (isNode())
+      addCarries();
+    else if (failed(addNodes()))
+      signalPassFailure();
   }
+
+  /// Parts of a micro-batch, each a power of two samples of a rank; the only micro-batch of one rank is not cut.
+  int64_t partsOfMicroBatch() const { return dp * microBatches == 1 ? 1 : withoutPowersOfTwo(samples); }
+  int64_t addendsOfRank() const { return microBatches * partsOfMicroBatch(); }
+  /// Whether the samples of each rank are one node of the tree over all; parts of one rank could be added likewise,
+  /// but are few enough to be summed at the end.
+  bool isNode() const { return withoutPowersOfTwo(addendsOfRank()) == 1 || (dp == 1 && partsOfMicroBatch() == 1); }
 
   //===--------------------------------------------------------------------===//
   // What cannot be served
@@ -85,21 +92,30 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
                                                : RankedTensorType();
     if (!tokens || tokens.getRank() < 1 || tokens.getDimSize(0) % dp != 0)
       return microBatch.emitOpError() << "takes no samples that dp = " << int64_t(dp) << " divides";
-    int64_t samples = tokens.getDimSize(0) / dp;
-    constexpr int64_t mostChunks = 4096;
-    if (!isPowerOfTwo(chunks) || chunks > mostChunks)
-      return refuse("reduction-chunks", chunks, "a power of two of at most 4096",
-                    std::min(nearestPowerOfTwo(chunks), mostChunks));
-    if (!isPowerOfTwo(tp) || tp > chunks)
-      return refuse("tp", tp, "a power of two of at most reduction-chunks = " + Twine(int64_t(chunks)),
-                    std::min<int64_t>(nearestPowerOfTwo(tp), chunks));
-    if (microBatches * dp > 1 && !isPowerOfTwo(samples))
-      return refuse("micro-batch-samples", samples, "a power of two where a step has more than one micro-batch",
-                    nearestPowerOfTwo(samples));
-    if (dp > 1 && !isPowerOfTwo(microBatches))
-      return refuse("micro-batches", microBatches, "a power of two where dp is more than 1",
-                    nearestPowerOfTwo(microBatches));
+    samples = tokens.getDimSize(0) / dp;
+    constexpr int64_t mostChunks = 4096, mostAddends = 65536;
+    if (chunks < 1 || chunks > mostChunks)
+      return refuse("reduction-chunks", chunks, "1 to 4096", std::clamp<int64_t>(chunks, 1, mostChunks));
+    if (tp > 0 && chunks % tp != 0) {
+      InFlightDiagnostic error = getOperation().emitError();
+      error << "tp is " << int64_t(tp) << ", which does not divide the " << int64_t(chunks)
+            << " reduction-chunks that each sum is cut into; the nearest legal tp is " << nearestDivisor(chunks, tp);
+      if (int64_t both = std::lcm(int64_t(chunks), int64_t(tp)); both <= mostChunks)
+        error << ", and --reduction-chunks=" << both << " (of the one rank as well) serves both";
+      return error;
+    }
+    if (addendsOfRank() > mostAddends)
+      return refuse("micro-batches", microBatches, "at most 65536 sums of a power of two samples a rank",
+                    std::max<int64_t>(mostAddends / partsOfMicroBatch(), 1));
     return success();
+  }
+
+  static int64_t nearestDivisor(int64_t number, int64_t wanted) {
+    int64_t nearest = 1;
+    for (int64_t divisor = 2; divisor <= number; ++divisor)
+      if (number % divisor == 0 && std::abs(divisor - wanted) < std::abs(nearest - wanted))
+        nearest = divisor;
+    return nearest;
   }
 
   LogicalResult checkTypes() {
@@ -226,6 +242,120 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
     }
   }
 
+  //===--------------------------------------------------------------------===//
+  // Sums over samples that are no node of the tree
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult addNodes() {
+    Value numbers = numbersOfSamples();
+    if (!numbers)
+      return failure();
+    SmallVector<AccumulateOp> accumulates(microBatch.getOps<AccumulateOp>());
+    SymbolTable symbols(getOperation());
+    for (AccumulateOp accumulate : accumulates)
+      if (failed(accumulateNodes(accumulate, symbols.lookup<StateOp>(accumulate.getSymbolAttr().getAttr()), numbers)))
+        return failure();
+    for (Operation *sum : cutSums)
+      if (sum->use_empty())
+        sum->erase();
+    return success();
+  }
+
+  /// The host input "samples", which says which addends a micro-batch holds.
+  Value numbersOfSamples() {
+    for (BlockArgument argument : microBatch.getArguments())
+      if (auto name = microBatch.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tgpt.name");
+          name && name.getValue() == "samples")
+        return argument;
+    auto type = RankedTensorType::get({samples * dp}, IntegerType::get(&getContext(), 32));
+    unsigned position = microBatch.getNumArguments();
+    if (failed(microBatch.insertArgument(position, type, {}, microBatch.getLoc())))
+      return {};
+    microBatch.setArgAttr(position, "tgpt.name", StringAttr::get(&getContext(), "samples"));
+    return microBatch.getArgument(position);
+  }
+
+  LogicalResult accumulateNodes(AccumulateOp accumulate, StateOp state, Value numbers) {
+    SmallVector<Attribute> carries;
+    for (int64_t i = 0; i + 1 < mostSumNodesAtHand(addendsOfRank(), dp); ++i) {
+      StateOp carry = declareLike(state, state.getSymName() + ".carry." + Twine(i));
+      carries.push_back(FlatSymbolRefAttr::get(carry.getSymNameAttr()));
+      clear(carry);
+      ++numCarries;
+    }
+    joinWhereRead(state, carries);
+    Builder builder(&getContext());
+    accumulate.getMicroBatchMutable().assign(numbers);
+    accumulate.setCarriesAttr(builder.getArrayAttr(carries));
+    accumulate.setMicroBatchesAttr(builder.getI64IntegerAttr(microBatches));
+    accumulate.setNodesOfAttr(builder.getI64IntegerAttr(dp));
+    return partsOfMicroBatch() == 1 ? success() : cutIntoParts(accumulate);
+  }
+
+  /// What @update reads of the state is the list of its nodes.
+  void joinWhereRead(StateOp state, ArrayRef<Attribute> carries) {
+    int64_t nodes = mostSumNodes(addendsOfRank(), dp);
+    for (auto read : update.getOps<ReadOp>()) {
+      if (read.getSymbol() != state.getSymName())
+        continue;
+      OpBuilder builder(&getContext());
+      builder.setInsertionPointAfter(read);
+      SmallVector<Value> list = {read.getValue()};
+      for (Attribute carry : carries.take_front(nodes - 1))
+        list.push_back(ReadOp::create(builder, read.getLoc(), cast<RankedTensorType>(state.getType()),
+                                      cast<FlatSymbolRefAttr>(carry).getValue()));
+      if (list.size() == 1)
+        continue;
+      auto join = JoinNodesOp::create(builder, read.getLoc(), read.getValue().getType(), list,
+                                      builder.getI64IntegerAttr(withoutPowersOfTwo(addendsOfRank())));
+      read.getValue().replaceAllUsesExcept(join.getOutput(), join);
+    }
+  }
+
+  /// The sum over a rank's samples becomes one for each part, accumulated one after the other.
+  LogicalResult cutIntoParts(AccumulateOp accumulate) {
+    auto value = cast<OpResult>(accumulate.getValue());
+    auto sum = dyn_cast<ChunkedSumOpInterface>(value.getOwner());
+    std::optional<ChunkedDim> cut = sum ? sum.getChunkedDim() : std::nullopt;
+    if (!cut || cut->cut != ChunkedDim::Cut::EachElement)
+      return accumulate.emitOpError() << "adds what is no sum over samples, of which there are parts";
+    OpBuilder builder(accumulate);
+    for (int64_t part = 0; part < partsOfMicroBatch(); ++part) {
+      Operation *sumOfPart = sumsOfParts(sum, part);
+      auto more = cast<AccumulateOp>(builder.clone(*accumulate));
+      more.getValueMutable().assign(sumOfPart->getResult(value.getResultNumber()));
+      more.setPart(part);
+      more.setParts(partsOfMicroBatch());
+    }
+    accumulate.erase();
+    return success();
+  }
+
+  /// The op for a part of the samples, beside `sum`.
+  Operation *sumsOfParts(Operation *sum, int64_t part) {
+    auto [parts, isNew] = partsOf.try_emplace(sum);
+    if (isNew) {
+      OpBuilder builder(sum);
+      for (int64_t i = 0; i < partsOfMicroBatch(); ++i) {
+        Operation *copy = builder.clone(*sum);
+        copy->setAttr(partAttributeName, PartAttr::get(&getContext(), i, partsOfMicroBatch()));
+        parts->second.push_back(copy);
+      }
+      replaceOtherUses(sum, parts->second.front());
+      cutSums.push_back(sum);
+    }
+    return parts->second[part];
+  }
+
+  /// Results that are no sums are whole in every part.
+  static void replaceOtherUses(Operation *sum, Operation *part) {
+    for (auto [result, same] : llvm::zip_equal(sum->getResults(), part->getResults()))
+      result.replaceUsesWithIf(same, [](OpOperand &use) { return !isa<AccumulateOp>(use.getOwner()); });
+  }
+
+  int64_t samples = 1; ///< of a micro-batch of a rank
+  llvm::DenseMap<Operation *, SmallVector<Operation *>> partsOf;
+  SmallVector<Operation *> cutSums;
   func::FuncOp begin, microBatch, update;
 };
 

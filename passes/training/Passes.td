@@ -185,13 +185,21 @@ def CanonicalReduction : Pass<"tgpt-canonical-reduction", "::mlir::ModuleOp"> {
     tgpt.accumulate %dw, @w.gradient carry [@w.gradient.carry.0] at %micro_batch of 4 : tensor<4xf32>, tensor<i32>
     ```
     Several accumulates of one state (a tied weight) get a state each, and sums of
-    `linear_dgrad` become one op. Fails on bf16 and f16, whose partial sums would be rounded, and
-    where the tree of one rank has no node for what a rank holds: tp must be a power of two
-    of at most `chunks`, the samples of a micro-batch and, with dp, the micro-batches a
-    power of two.
+    `linear_dgrad` become one op. Where the samples of a rank in a step are no power of two, they
+    are several nodes of the tree over all samples (cost/SumNodes.h): the accumulator and
+    its carries keep a sum of each, and `@update` reads their list:
+    ```mlir
+    tgpt.accumulate %dw, @w.gradient carry [@w.gradient.carry.0, ...] at %samples of 3 nodes_of 2 : ...
+    ...
+    %g = tgpt.read @w.gradient : tensor<4xf32>
+    %g0 = tgpt.read @w.gradient.carry.0 : tensor<4xf32>
+    %sum = tgpt.join_nodes %g, %g0 addends 3 : tensor<4xf32>
+    ```
+    A micro-batch whose samples are no power of two is added up in parts (`tgpt.part`). Fails on
+    bf16 and f16, whose partial sums would be rounded, and where tp does not divide `chunks`.
   }];
   let options = [
-    Option<"chunks", "chunks", "int64_t", "8", "Chunks of a dim that tensor parallelism may shard: a power of two">,
+    Option<"chunks", "chunks", "int64_t", "8", "Chunks of a dim that tensor parallelism may shard: a multiple of tp">,
     Option<"dp", "dp", "int64_t", "1", "Data-parallel ranks">,
     Option<"tp", "tp", "int64_t", "1", "Tensor-parallel ranks">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "Micro-batches of a step and dp rank">,

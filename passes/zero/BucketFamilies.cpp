@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/zero/BucketFamilies.h"
+#include "cost/SumNodes.h"
 #include "passes/pipeline/StageLayers.h"
+#include "passes/zero/BucketGroups.h"
 
 using namespace mlir;
 using namespace tgpt;
@@ -19,6 +21,31 @@ int64_t BucketFamily::lastDim() {
   return parameterType().getRank() - 1;
 }
 
+/// Sums of a rank by each of their further nodes.
+static llvm::DenseMap<StringAttr, StringAttr> findSumsOfNodes(ModuleOp module) {
+  llvm::DenseMap<StringAttr, StringAttr> sums;
+  for (auto &[sum, nodes] : findNodes(module))
+    for (StringAttr node : nodes)
+      sums[node] = sum;
+  return sums;
+}
+
+static StringAttr firstMember(BucketOp bucket) {
+  return cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr();
+}
+
+llvm::DenseMap<StringAttr, SmallVector<BucketOp>> tgpt::findBucketsOfNodes(ModuleOp module) {
+  llvm::DenseMap<StringAttr, StringAttr> sumOf = findSumsOfNodes(module);
+  llvm::DenseMap<StringAttr, SmallVector<BucketOp>> byFirst, byBucket;
+  for (auto bucket : module.getOps<BucketOp>())
+    if (StringAttr sum = sumOf.lookup(firstMember(bucket)))
+      byFirst[sum].push_back(bucket);
+  for (auto bucket : module.getOps<BucketOp>())
+    if (auto found = byFirst.find(firstMember(bucket)); found != byFirst.end())
+      byBucket[bucket.getSymNameAttr()] = found->second;
+  return byBucket;
+}
+
 /// Buckets of parameters with those of their gradients.
 static SmallVector<BucketFamily> findFamilies(ModuleOp module) {
   llvm::DenseMap<StringAttr, StringAttr> parameterOf; // of a gradient
@@ -26,13 +53,13 @@ static SmallVector<BucketFamily> findFamilies(ModuleOp module) {
     if (state.getRole() == StateRole::Gradient)
       parameterOf[state.getSymNameAttr()] = state.getParameterAttr().getAttr();
   SmallVector<BucketFamily> families;
+  llvm::DenseMap<StringAttr, StringAttr> sumOf = findSumsOfNodes(module);
   llvm::DenseMap<StringAttr, SmallVector<BucketOp>> gradientsOf; // by the first parameter
   for (auto bucket : module.getOps<BucketOp>())
-    if (StringAttr parameter = parameterOf.lookup(cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr()))
+    if (StringAttr parameter = parameterOf.lookup(firstMember(bucket)); parameter && !sumOf.count(firstMember(bucket)))
       gradientsOf[parameter].push_back(bucket);
   for (auto bucket : module.getOps<BucketOp>()) {
-    StringAttr first = cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr();
-    SmallVector<BucketOp> gradients = gradientsOf.lookup(first);
+    SmallVector<BucketOp> gradients = gradientsOf.lookup(firstMember(bucket));
     if (gradients.empty())
       continue;
     SmallVector<BucketOp> more(llvm::drop_begin(gradients));
@@ -41,6 +68,26 @@ static SmallVector<BucketFamily> findFamilies(ModuleOp module) {
       family.members.push_back(member.getAttr());
   }
   return families;
+}
+
+int64_t tgpt::addendsOfRank(func::FuncOp microBatch) {
+  for (auto accumulate : microBatch.getOps<AccumulateOp>())
+    if (accumulate.getNodesOf())
+      return withoutPowersOfTwo(*accumulate.getMicroBatches() * int64_t(accumulate.getParts()));
+  return 1;
+}
+
+Value tgpt::readPartialSum(OpBuilder &builder, BucketOp gradients, ArrayRef<BucketOp> nodes, int64_t addends) {
+  auto read = [&](BucketOp bucket) -> Value {
+    return ReadOp::create(builder, gradients.getLoc(), cast<RankedTensorType>(bucket.getType()), bucket.getSymName());
+  };
+  SmallVector<Value> list = {read(gradients)};
+  for (BucketOp node : nodes)
+    list.push_back(read(node));
+  if (list.size() == 1)
+    return list.front();
+  return JoinNodesOp::create(builder, gradients.getLoc(), list.front().getType(), list,
+                             builder.getI64IntegerAttr(addends));
 }
 
 FailureOr<BucketedProgram> BucketedProgram::of(ModuleOp module) {
@@ -55,6 +102,8 @@ FailureOr<BucketedProgram> BucketedProgram::of(ModuleOp module) {
   if (!program.begin || !program.microBatch || !program.update)
     return module.emitError("lacks a function of phase 'begin', 'micro_batch' or 'update'");
   program.families = findFamilies(module);
+  program.addends = addendsOfRank(program.microBatch);
+  program.nodes = findBucketsOfNodes(module);
   if (program.families.empty())
     return module.emitError("has no buckets of parameters and gradients, run zero-form-buckets first");
   return program;

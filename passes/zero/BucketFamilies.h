@@ -41,6 +41,9 @@ struct BucketFamily {
 struct BucketedProgram {
   dist::MeshOp mesh;
   mlir::func::FuncOp begin, microBatch, update;
+  int64_t addends = 1; ///< addendsOfRank
+  /// By the name of a bucket of gradients: those of the further nodes of a rank's sum.
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<BucketOp>> nodes;
   llvm::SmallVector<BucketFamily> families;
 
   static mlir::FailureOr<BucketedProgram> of(mlir::ModuleOp module);
@@ -48,6 +51,16 @@ struct BucketedProgram {
 
 /// The flat type cut into pieces over "dp", no longer partial over it.
 mlir::RankedTensorType pieceTypeOf(mlir::RankedTensorType flat, dist::MeshOp mesh);
+
+/// The addends of a rank in each sum over samples, without factors of 2; 1 where they are one node of the tree.
+int64_t addendsOfRank(mlir::func::FuncOp microBatch);
+
+/// The buckets of further nodes, by the name of the bucket of gradients whose members they belong to.
+llvm::DenseMap<mlir::StringAttr, mlir::SmallVector<BucketOp>> findBucketsOfNodes(mlir::ModuleOp module);
+
+/// What a rank holds of the sum of a bucket's gradients: a partial sum, or a list of nodes of it.
+mlir::Value readPartialSum(mlir::OpBuilder &builder, BucketOp gradients, llvm::ArrayRef<BucketOp> nodes,
+                           int64_t addends);
 
 /// Where a phase uses symbols: reads, writes and additions by the symbol they name.
 struct SymbolUses {

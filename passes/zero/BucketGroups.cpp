@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/zero/BucketGroups.h"
+#include "cost/SumNodes.h"
 #include "dialects/dist/FlatTensor.h"
 #include "passes/pipeline/StageLayers.h"
 #include "llvm/ADT/MapVector.h"
@@ -21,6 +22,24 @@
 
 using namespace mlir;
 using namespace tgpt;
+
+llvm::DenseMap<StringAttr, SmallVector<StringAttr>> tgpt::findNodes(ModuleOp module) {
+  llvm::DenseMap<StringAttr, SmallVector<StringAttr>> nodes;
+  func::FuncOp microBatch = findPhase(module, "micro_batch");
+  if (!microBatch)
+    return nodes;
+  microBatch.walk([&](AccumulateOp accumulate) {
+    if (!accumulate.getNodesOf())
+      return;
+    int64_t addends = *accumulate.getMicroBatches() * accumulate.getParts();
+    SmallVector<StringAttr> &own = nodes[accumulate.getSymbolAttr().getAttr()];
+    own.clear(); // the parts of a micro-batch say the same
+    for (auto carry : accumulate.getCarries()->getAsRange<FlatSymbolRefAttr>())
+      if (int64_t(own.size()) + 1 < mostSumNodes(addends, *accumulate.getNodesOf()))
+        own.push_back(carry.getAttr());
+  });
+  return nodes;
+}
 
 SmallVector<TrainedParameter> tgpt::findTrainedParameters(ModuleOp module) {
   llvm::DenseMap<StringAttr, std::set<int64_t>> layersOf;
@@ -42,6 +61,14 @@ SmallVector<TrainedParameter> tgpt::findTrainedParameters(ModuleOp module) {
     parameterNamed[parameter.getSymNameAttr()] = parameter;
   SmallVector<TrainedParameter> trained;
   llvm::DenseMap<StringAttr, size_t> places;
+  llvm::DenseMap<StringAttr, SmallVector<StringAttr>> nodesOf = findNodes(module);
+  llvm::DenseMap<StringAttr, StateOp> stateNamed;
+  for (auto state : module.getOps<StateOp>())
+    stateNamed[state.getSymNameAttr()] = state;
+  auto nodesNamed = [&](StateOp gradient) {
+    return llvm::map_to_vector(nodesOf.lookup(gradient.getSymNameAttr()),
+                               [&](StringAttr name) { return stateNamed.lookup(name); });
+  };
   for (auto gradient : module.getOps<StateOp>()) {
     if (gradient.getRole() != StateRole::Gradient || carries.contains(gradient.getSymNameAttr()))
       continue;
@@ -49,10 +76,12 @@ SmallVector<TrainedParameter> tgpt::findTrainedParameters(ModuleOp module) {
     auto [place, isFirst] = places.try_emplace(parameter.getSymNameAttr(), trained.size());
     if (!isFirst) {
       trained[place->second].moreGradients.push_back(gradient);
+      trained[place->second].nodes.push_back(nodesNamed(gradient));
       continue;
     }
     const std::set<int64_t> &layers = layersOf[parameter.getSymNameAttr()];
-    trained.push_back({parameter, gradient, {}, SmallVector<int64_t>(layers.begin(), layers.end())});
+    trained.push_back(
+        {parameter, gradient, {}, SmallVector<int64_t>(layers.begin(), layers.end()), {nodesNamed(gradient)}});
     if (layers.empty())
       trained.back().layers.push_back(-1);
   }

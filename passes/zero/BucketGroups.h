@@ -10,6 +10,7 @@
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
+#include <vector>
 
 namespace tgpt {
 
@@ -19,7 +20,13 @@ struct TrainedParameter {
   StateOp gradient;
   llvm::SmallVector<StateOp> moreGradients; ///< of further uses, where each is added up by itself (canonical reduction)
   llvm::SmallVector<int64_t> layers;        ///< ascending, each once; -1 where no use says its layer
+  /// Of `gradient` and of each of `moreGradients`: the states that hold the further nodes of a rank's sum.
+  std::vector<llvm::SmallVector<StateOp>> nodes = {{}};
 };
+
+/// The states beside an accumulator that hold nodes of a rank's sum when the micro-batches
+/// are over (`nodes_of` of tgpt.accumulate), in their order; those that only wait are left out.
+llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::StringAttr>> findNodes(mlir::ModuleOp module);
 
 /// Parameters that share a bucket, in the order of the module.
 struct BucketGroup {

@@ -23,7 +23,6 @@
 #include "passes/zero/BucketFamilies.h"
 #include "passes/zero/BucketGroups.h"
 #include "passes/zero/Passes.h"
-#include "llvm/ADT/bit.h"
 
 namespace tgpt {
 #define GEN_PASS_DEF_FORMBUCKETS
@@ -48,6 +47,8 @@ static SmallVector<StateOp> allGradients(ArrayRef<TrainedParameter> trained) {
   for (const TrainedParameter &entry : trained) {
     gradients.push_back(entry.gradient);
     llvm::append_range(gradients, entry.moreGradients);
+    for (ArrayRef<StateOp> nodes : entry.nodes)
+      llvm::append_range(gradients, nodes);
   }
   return gradients;
 }
@@ -80,25 +81,6 @@ static LogicalResult eraseClears(func::FuncOp begin, ArrayRef<StateOp> gradients
   return success();
 }
 
-static bool isPowerOfTwo(int64_t number) {
-  return llvm::has_single_bit(uint64_t(number));
-}
-
-/// Where sums are trees, the ranks of a group hold a node of the tree over all ranks.
-static LogicalResult checkGroups(ModuleOp module, dist::MeshOp mesh) {
-  int64_t pieces = mesh.sizeOf(pieceAxis), ranks = pieces * mesh.sizeOf("dp_replica");
-  if (!addsCanonically(module) || pieces == ranks || isPowerOfTwo(pieces))
-    return success();
-  int64_t nearest = ranks;
-  for (int64_t size = 2; size < ranks; size *= 2)
-    if (ranks % size == 0 && std::abs(size - pieces) < std::abs(nearest - pieces))
-      nearest = size;
-  return module.emitError() << "groups have " << pieces << " of " << ranks
-                            << " data-parallel ranks, but canonical reduction needs a power of two or all of them; "
-                               "the nearest legal choice is --zero-group="
-                            << nearest;
-}
-
 namespace {
 
 struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
@@ -120,8 +102,6 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     if (mesh.sizeOf(pieceAxis) == 1)
       return module.emitError() << "mesh axis \"" << pieceAxis
                                 << "\" is 1: there are no ranks to share anything out to";
-    if (failed(checkGroups(module, mesh)))
-      return failure();
     func::FuncOp begin = findPhase(module, "begin");
     if (!begin)
       return module.emitError("has no function of phase 'begin'");
@@ -139,18 +119,18 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
 
   /// The buckets of a group, and the ops that clear the gradients.
   void declare(const BucketGroup &group, func::FuncOp begin) {
-    int64_t elements = 0, pieces = onlyGradients ? 1 : mesh.sizeOf(pieceAxis);
-    SmallVector<Attribute> parameters, gradients;
+    const TrainedParameter &first = group.members.front();
+    bool hasNodes = !first.nodes.front().empty(); // which ranks exchange piece by piece
+    int64_t elements = 0, pieces = onlyGradients && !hasNodes ? 1 : mesh.sizeOf(pieceAxis);
+    SmallVector<Attribute> parameters;
     SmallVector<int64_t> offsets;
     for (TrainedParameter member : group.members) {
       parameters.push_back(FlatSymbolRefAttr::get(member.parameter.getSymNameAttr()));
-      gradients.push_back(FlatSymbolRefAttr::get(member.gradient.getSymNameAttr()));
       offsets.push_back(elements);
       elements += cast<RankedTensorType>(member.parameter.getType()).getNumElements();
     }
     int64_t padded = (elements + pieces - 1) / pieces * pieces;
-    ParameterOp parameter = group.members.front().parameter;
-    StateOp gradient = group.members.front().gradient;
+    ParameterOp parameter = first.parameter;
     auto flatOf = [&](Type part) {
       return dist::flatTypeOf(cast<RankedTensorType>(part), padded, dist::layoutOf(part).partialAxes(), {}, mesh);
     };
@@ -161,12 +141,28 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     if (!onlyGradients)
       BucketOp::create(builder, loc, prefix + group.name + ".parameter", flatOf(parameter.getType()),
                        builder.getArrayAttr(parameters), offsets);
-    SmallVector<BucketOp> cleared = {
-        BucketOp::create(builder, loc, name, flatOf(gradient.getType()), builder.getArrayAttr(gradients), offsets)};
-    for (StateOp more : group.members.front().moreGradients) // then it is the only member
-      cleared.push_back(BucketOp::create(builder, loc, name + ".use." + std::to_string(cleared.size()),
-                                         flatOf(more.getType()),
-                                         builder.getArrayAttr(FlatSymbolRefAttr::get(more.getSymNameAttr())), offsets));
+    SmallVector<BucketOp> cleared;
+    auto declareSums = [&](const std::string &bucketName, ArrayRef<StateOp> states) {
+      SmallVector<Attribute> members;
+      for (StateOp state : states)
+        members.push_back(FlatSymbolRefAttr::get(state.getSymNameAttr()));
+      StateOp state = states.front();
+      cleared.push_back(
+          BucketOp::create(builder, loc, bucketName, flatOf(state.getType()), builder.getArrayAttr(members), offsets));
+    };
+    auto declareNodes = [&](const std::string &bucketName, size_t use) {
+      for (size_t i = 0; i < first.nodes[use].size(); ++i)
+        declareSums(
+            bucketName + ".carry." + std::to_string(i),
+            llvm::map_to_vector(group.members, [&](const TrainedParameter &member) { return member.nodes[use][i]; }));
+    };
+    declareSums(name, llvm::map_to_vector(group.members, [](const TrainedParameter &m) { return m.gradient; }));
+    declareNodes(name, 0);
+    for (auto [use, more] : llvm::enumerate(first.moreGradients)) { // then it is the only member
+      std::string useName = name + ".use." + std::to_string(use + 1);
+      declareSums(useName, more);
+      declareNodes(useName, use + 1);
+    }
     builder.setInsertionPoint(begin.getBody().front().getTerminator());
     for (BucketOp bucket : cleared) {
       Value zero = FillOp::create(builder, loc, bucket.getType(), builder.getF64FloatAttr(0.0));

@@ -41,11 +41,11 @@ def FormBuckets : Pass<"zero-form-buckets", "::mlir::ModuleOp"> {
     With `only-gradients` there are buckets of gradients alone (`@bucket...`), without padding.
 
     Under canonical reduction (tgpt-canonical-reduction) each use of a tied weight has a
-    gradient of its own, and a bucket of its own.
+    gradient of its own, and a bucket of its own. Where a rank's sum is several nodes of the
+    tree (`nodes_of` of tgpt.accumulate), there is a bucket for each (`@....carry.0`).
 
     Fails when: there is no mesh or "dp" is 1; a gradient is not partial over "dp", so that
-    there is nothing to reduce; `@begin` does something else to a gradient than clear it;
-    reduction is canonical, and "dp" no power of two beside a "dp_replica".
+    there is nothing to reduce; `@begin` does something else to a gradient than clear it.
   }];
   let options = [
     Option<"bucketMib", "bucket-mib", "int64_t", "25",

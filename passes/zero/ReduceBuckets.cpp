@@ -38,20 +38,25 @@ namespace {
 /// A member of a bucket while its sum is rewritten.
 struct Member {
   ReadOp read;
+  JoinNodesOp join;                    ///< null where a rank's sum is one node of the tree
   SmallVector<dist::AllReduceOp> sums; ///< each of what the one before gives
   Value whole;                         ///< what the last of them gives
 };
 
 class BucketReduction {
 public:
-  explicit BucketReduction(func::FuncOp update) : uses(update) {}
+  BucketReduction(func::FuncOp update, llvm::DenseMap<StringAttr, SmallVector<BucketOp>> nodes, int64_t addends)
+      : uses(update), nodes(std::move(nodes)), addends(addends) {}
 
   LogicalResult reduce(BucketOp bucket);
   int64_t countReplaced() const { return replaced; }
 
 private:
   FailureOr<Member> findMember(BucketOp bucket, StringAttr name);
+  static void eraseReads(Member &member);
   SymbolUses uses;
+  llvm::DenseMap<StringAttr, SmallVector<BucketOp>> nodes; ///< further ones of a rank's sum, by the bucket of the first
+  int64_t addends;                                         ///< of a rank, where there are any
   int64_t replaced = 0;
 };
 
@@ -62,7 +67,9 @@ FailureOr<Member> BucketReduction::findMember(BucketOp bucket, StringAttr name) 
   if (reads.size() != 1)
     return bucket.emitError() << "member '@" << name.getValue() << "' is read " << reads.size()
                               << " times in the update, expected once";
-  Member member{reads.front(), {}, reads.front().getValue()};
+  Member member{reads.front(), {}, {}, reads.front().getValue()};
+  if (member.whole.hasOneUse() && (member.join = dyn_cast<JoinNodesOp>(*member.whole.user_begin())))
+    member.whole = member.join.getOutput();
   while (member.whole.hasOneUse()) {
     auto sum = dyn_cast<dist::AllReduceOp>(*member.whole.user_begin());
     if (!sum)
@@ -73,6 +80,18 @@ FailureOr<Member> BucketReduction::findMember(BucketOp bucket, StringAttr name) 
   if (member.sums.empty())
     return member.read.emitError() << "'@" << name.getValue() << "' is not summed by an all_reduce";
   return member;
+}
+
+void BucketReduction::eraseReads(Member &member) {
+  SmallVector<Operation *> reads = {member.read};
+  if (member.join) {
+    reads.assign(member.join->getOperands().size(), nullptr);
+    for (auto [read, node] : llvm::zip_equal(reads, member.join.getNodes()))
+      read = node.getDefiningOp();
+    member.join.erase();
+  }
+  for (Operation *read : reads)
+    read->erase();
 }
 
 /// Whether two sums run over the same ranks in the same order.
@@ -104,7 +123,7 @@ LogicalResult BucketReduction::reduce(BucketOp bucket) {
     members.push_back(*member);
   }
   OpBuilder builder(first ? first : members.back().sums.back());
-  Value all = ReadOp::create(builder, bucket.getLoc(), cast<RankedTensorType>(bucket.getType()), bucket.getSymName());
+  Value all = readPartialSum(builder, bucket, nodes.lookup(bucket.getSymNameAttr()), addends);
   for (dist::AllReduceOp sum : members.front().sums)
     all = dist::AllReduceOp::create(builder, bucket.getLoc(),
                                     withoutPartial(cast<RankedTensorType>(all.getType()), sum.getAxes()),
@@ -117,7 +136,7 @@ LogicalResult BucketReduction::reduce(BucketOp bucket) {
     member.whole.replaceAllUsesWith(part);
     for (dist::AllReduceOp sum : llvm::reverse(member.sums))
       sum.erase();
-    member.read.erase();
+    eraseReads(member);
     ++replaced;
   }
   return success();
@@ -136,8 +155,15 @@ struct ReduceBucketsPass : tgpt::impl::ReduceBucketsBase<ReduceBucketsPass> {
     for (auto state : getOperation().getOps<StateOp>())
       if (state.getRole() == StateRole::Gradient)
         gradients.insert(state.getSymNameAttr());
-    BucketReduction reduction(update);
+    llvm::DenseMap<StringAttr, SmallVector<BucketOp>> nodes = findBucketsOfNodes(getOperation());
+    llvm::DenseSet<Operation *> read; // with the first node of their sum
+    for (auto &[first, others] : nodes)
+      read.insert(others.begin(), others.end());
+    func::FuncOp microBatch = findPhase(getOperation(), "micro_batch");
+    BucketReduction reduction(update, std::move(nodes), microBatch ? addendsOfRank(microBatch) : 1);
     for (auto bucket : getOperation().getOps<BucketOp>()) {
+      if (read.contains(bucket))
+        continue;
       if (!gradients.contains(cast<FlatSymbolRefAttr>(bucket.getMembers()[0]).getAttr()))
         continue;
       if (failed(reduction.reduce(bucket)))

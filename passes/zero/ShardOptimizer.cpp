@@ -21,6 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/SumNodes.h"
 #include "passes/zero/BucketFamilies.h"
 #include "passes/zero/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -64,6 +65,7 @@ private:
   BucketOp declareStates(OpBuilder &builder, BucketFamily &family, StringRef suffix, ArrayRef<Attribute> members);
   FailureOr<ClipScaleOp> findClip();
   Value reduce(OpBuilder &builder, BucketFamily &family, BucketOp gradients);
+  Value pieceOfWholeSum(OpBuilder &builder, Value partial, int64_t dim);
   Value sumOfUses(OpBuilder &builder, BucketFamily &family, Value whole);
   Value squaresOf(OpBuilder &builder, BucketUpdate &bucket);
   LogicalResult gatherForNorm(BucketUpdate &bucket);
@@ -90,6 +92,8 @@ static ArrayAttr pieceAxes(OpBuilder &builder) {
 //===----------------------------------------------------------------------===//
 
 static StringAttr symbolRead(Value value) {
+  if (auto join = value.getDefiningOp<JoinNodesOp>()) // the first node is in the state itself
+    value = join.getNodes().front();
   auto read = value.getDefiningOp<ReadOp>();
   return read ? read.getSymbolAttr().getAttr() : StringAttr();
 }
@@ -176,16 +180,35 @@ FailureOr<ClipScaleOp> OptimizerSharding::findClip() {
 Value OptimizerSharding::reduce(OpBuilder &builder, BucketFamily &family, BucketOp gradients) {
   Location loc = gradients.getLoc();
   RankedTensorType flat = family.gradientType(), type = pieceTypeOf(flat, program.mesh);
-  Value all = ReadOp::create(builder, loc, flat, gradients.getSymName());
+  ArrayRef<BucketOp> nodes = program.nodes[gradients.getSymNameAttr()];
+  Value all = readPartialSum(builder, gradients, nodes, program.addends);
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  int64_t pieces = program.mesh.sizeOf(pieceAxis);
+  if (isCanonical && layout.isPartial() && (!nodes.empty() || withoutPowersOfTwo(pieces) != 1))
+    return pieceOfWholeSum(builder, all, family.lastDim());
   Value piece =
       dist::ReduceScatterOp::create(builder, loc, type, all, family.lastDim(), pieceAxes(builder), isCanonical);
-  dist::LayoutAttr layout = dist::layoutOf(type);
   if (!layout.isPartial())
     return piece;
   // Groups that hold the same; norms under sequence parallelism.
   return dist::AllReduceOp::create(builder, loc, dist::withLayout(type, layout.withPartial({})),
                                    dist::ReductionKind::Sum, piece, layout.getPartial(), DenseI64ArrayAttr(),
                                    isCanonical);
+}
+
+/// Where the ranks of a group hold no node of the tree of additions, there is no sum of theirs: all groups add at once.
+Value OptimizerSharding::pieceOfWholeSum(OpBuilder &builder, Value partial, int64_t dim) {
+  auto type = cast<RankedTensorType>(partial.getType());
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  RankedTensorType whole = dist::withLayout(type, layout.withPartial({}));
+  dist::LayoutAttr::Axes axes;
+  for (StringRef axis : program.mesh.getAxes().getAsValueRange<StringAttr>())
+    if (layout.isPartialOver(axis))
+      axes.push_back(axis);
+  Value sum = dist::AllReduceOp::create(builder, partial.getLoc(), whole, dist::ReductionKind::Sum, partial,
+                                        builder.getStrArrayAttr(axes), DenseI64ArrayAttr(), /*tree=*/true);
+  RankedTensorType piece = pieceTypeOf(whole, program.mesh);
+  return dist::SliceOp::create(builder, partial.getLoc(), piece, sum, dim, pieceAxes(builder));
 }
 
 /// The pieces of a weight's uses, added as their whole gradients are in `whole`; null where

@@ -66,6 +66,7 @@ private:
   bool isFirstReplica(const Copy &copy, int64_t rank) const;
   LogicalTensor emptyTensor(const Logical &logical) const;
   void gatherShard(const Copy &copy, int64_t rank, const LogicalTensor &into) const;
+  std::vector<Copy> nodesOf(const Copy &copy, int64_t &addends) const;
   void verifyPartial(const Copy &copy) const;
   void verifyAgainst(const LogicalTensor &expected, const Copy &copy, int64_t ownerStage) const;
   [[noreturn]] void failDifferent(const Copy &copy, const std::string &source, const std::byte *expected,

@@ -225,10 +225,11 @@ void StageSchedule::checkOrder() {
 }
 
 static bool addsInTree(const plan::Segment &segment) {
-  return std::any_of(
-      segment.instructions().begin(), segment.instructions().end(), [](const plan::Instruction &instruction) {
-        return instruction.kind() == plan::Instruction::KERNEL && instruction.opcode() == "accumulate_tree";
-      });
+  return std::any_of(segment.instructions().begin(), segment.instructions().end(),
+                     [](const plan::Instruction &instruction) {
+                       return instruction.kind() == plan::Instruction::KERNEL &&
+                              (instruction.opcode() == "accumulate_tree" || instruction.opcode() == "accumulate_nodes");
+                     });
 }
 
 /// The sum of a micro-batch in a tree takes up those of the ones before it.

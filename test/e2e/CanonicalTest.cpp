@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/e2e/InProcessCompiler.h"
-#include "test/e2e/TokenPattern.h"
+#include "test/e2e/StepBits.h"
 
 #include "compiler/report/MemoryReport.h"
 #include "runtime/plan/Error.h"
@@ -27,6 +27,7 @@
 
 using namespace tgpt;
 using namespace tgpt::runtime;
+using namespace tgpt::test;
 
 namespace {
 
@@ -37,12 +38,6 @@ struct Model {
   const char *name, *recipe;
   RecipeOverrides overrides = {};
   double labelSmoothing = 0, zLoss = 0;
-};
-
-/// Loss, norm and all that a step left, as bytes.
-struct Outcome {
-  double loss = 0, gradNorm = 0, tokenCount = 0;
-  std::map<std::string, std::vector<std::byte>> variables;
 };
 
 struct Grid {
@@ -99,57 +94,15 @@ plan::Plan compile(const Model &model, const CompileOptions &options) {
   return compiler.compile(recipe, options);
 }
 
-/// What waits for other micro-batches is not there on every grid.
-bool isCarry(const std::string &name) {
-  return name.find(".carry.") != std::string::npos;
-}
-
-std::vector<Outcome> train(const plan::Plan &plan) {
-  Job job(plan);
-  job.initializeVariables();
-  TokenPattern inputs(plan, 3e-3);
-  std::vector<Outcome> outcomes;
-  for (inputs.step = 1; inputs.step <= 3; ++inputs.step) {
-    const StepMetrics &metrics = job.runStep(inputs);
-    Outcome &outcome = outcomes.emplace_back();
-    outcome.loss = metrics.loss, outcome.gradNorm = metrics.gradNorm, outcome.tokenCount = metrics.tokenCount;
-    for (const std::string &name : job.variableNames())
-      if (!isCarry(name))
-        outcome.variables[name] = job.readVariable(name).bytes;
-    job.verifyCopiesEqual();
-  }
-  return outcomes;
-}
-
 /// The plan of one rank, trained once a model.
-const std::vector<Outcome> &reference(const Model &model, const std::string &dtype = "f32") {
-  static std::map<std::string, std::vector<Outcome>> references;
+const std::vector<StepBits> &reference(const Model &model, const std::string &dtype = "f32") {
+  static std::map<std::string, std::vector<StepBits>> references;
   auto [found, isNew] = references.try_emplace(model.name + dtype);
   if (isNew) {
     found->second = train(compile(model, optionsOf(model, {}, "canonical", dtype)));
     EXPECT_GT(found->second.front().gradNorm, 0.01) << "nothing is clipped";
   }
   return found->second;
-}
-
-/// All digits of a number.
-std::string exact(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%a", number);
-  return text;
-}
-
-void expectSameBits(const std::vector<Outcome> &got, const std::vector<Outcome> &expected) {
-  for (size_t step = 0; step < expected.size(); ++step) {
-    EXPECT_EQ(exact(got[step].loss), exact(expected[step].loss)) << "after step " << step + 1;
-    EXPECT_EQ(exact(got[step].gradNorm), exact(expected[step].gradNorm)) << "after step " << step + 1;
-    EXPECT_EQ(exact(got[step].tokenCount), exact(expected[step].tokenCount)) << "after step " << step + 1;
-    for (const auto &[name, bytes] : expected[step].variables) {
-      auto found = got[step].variables.find(name);
-      ASSERT_TRUE(found != got[step].variables.end()) << name;
-      EXPECT_TRUE(found->second == bytes) << name << " after step " << step + 1;
-    }
-  }
 }
 
 const Model models[] = {
@@ -252,9 +205,9 @@ TEST(Canonical, ServesAsManyRanksAsQueryHeads) {
 
 TEST(Canonical, IsWhatGivesTheBits) {
   for (const Model &model : {models[0], models[1]}) {
-    std::vector<Outcome> one = train(compile(model, optionsOf(model, {}, "fast")));
+    std::vector<StepBits> one = train(compile(model, optionsOf(model, {}, "fast")));
     for (const Grid &grid : {Grid{2, 1, 1}, Grid{1, 1, 2}, Grid{1, 1, 1, false, 4}}) {
-      std::vector<Outcome> other = train(compile(model, optionsOf(model, grid, "fast")));
+      std::vector<StepBits> other = train(compile(model, optionsOf(model, grid, "fast")));
       EXPECT_FALSE(other.back().variables == one.back().variables) << model.name << " " << grid.name();
     }
   }
@@ -272,7 +225,7 @@ TEST(Canonical, ServesAnyNumberOfMicroBatchesOfOneRank) {
     CompileOptions options = optionsOf(models[0], {}, "canonical");
     options.microBatches = microBatches;
     options.microBatchSamples = 1;
-    std::vector<Outcome> one = train(compile(models[0], options));
+    std::vector<StepBits> one = train(compile(models[0], options));
     options.tp = 2, options.pp = 2, options.sequenceParallel = true;
     expectSameBits(train(compile(models[0], options)), one);
     options = optionsOf(models[0], {}, "canonical");
@@ -285,7 +238,7 @@ TEST(Canonical, ServesAnyNumberOfMicroBatchesOfOneRank) {
 TEST(Canonical, ServesAnyGlobalBatch) {
   CompileOptions options = optionsOf(models[0], {}, "canonical");
   options.microBatchSamples = 6;
-  std::vector<Outcome> one = train(compile(models[0], options));
+  std::vector<StepBits> one = train(compile(models[0], options));
   options.globalBatch = 6;
   for (const Grid &grid : {Grid{1, 1, 2, false, 4}, Grid{2, 2, 1, true, 4}, Grid{1, 1, 4, false, 2}}) {
     options.tp = grid.tp, options.pp = grid.pp, options.dp = grid.dp, options.sequenceParallel = grid.sp;
@@ -299,7 +252,7 @@ TEST(Canonical, ServesAnyGlobalBatch) {
 TEST(Canonical, ChunksAreTheLargestTp) {
   CompileOptions options = optionsOf(models[0], {}, "canonical");
   options.reductionChunks = 2;
-  std::vector<Outcome> one = train(compile(models[0], options));
+  std::vector<StepBits> one = train(compile(models[0], options));
   EXPECT_FALSE(one.back().variables == reference(models[0]).back().variables);
   options.tp = 2;
   expectSameBits(train(compile(models[0], options)), one);

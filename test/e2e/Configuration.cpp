@@ -52,7 +52,7 @@ std::string Configuration::text() const {
   if (options.globalBatch)
     text += number(" --global-batch=", options.globalBatch);
   if (options.reduction != "fast")
-    text += " --reduction=" + options.reduction;
+    text += " --reduction=" + options.reduction + number(" --reduction-chunks=", options.reductionChunks);
   if (options.overlap)
     text += number(" --overlap --prefetch=", options.prefetch);
   return text + number(" --micro-batches=", options.microBatches) +
@@ -115,16 +115,6 @@ static bool isServed(const Configuration &drawn) {
   return isDivided && (!drawn.options.sequenceParallel || model.sequenceLength % tp == 0);
 }
 
-/// Whether there is a canonical order of additions (test/passes/canonical-reduction-invalid.mlir).
-static bool isServedCanonically(const Configuration &drawn) {
-  const CompileOptions &options = drawn.options;
-  auto isPowerOfTwo = [](int64_t number) { return (number & (number - 1)) == 0; };
-  bool hasTrees = options.zeroGroup == 0 || options.zeroGroup == options.dp || isPowerOfTwo(options.zeroGroup);
-  return hasTrees && isPowerOfTwo(options.tp) &&
-         (options.dp * options.microBatches == 1 || isPowerOfTwo(options.microBatchSamples)) &&
-         (options.dp == 1 || isPowerOfTwo(options.microBatches));
-}
-
 Configuration ConfigurationDraw::grid(const Configuration &model) {
   constexpr int64_t mostRanks = 16; // threads on a few cores
   int64_t samples = model.globalSamples();
@@ -157,8 +147,8 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
     if (!leavesNoneEmpty || (samples % parts != 0 && coin()) || drawn.ranks() > mostRanks || !isServed(drawn))
       continue;
     options.globalBatch = samples % parts != 0 ? samples : 0;
-    bool isCanonical = isServedCanonically(drawn) && coin();
-    options.reduction = isCanonical ? "canonical" : "fast";
+    options.reduction = coin() ? "canonical" : "fast";
+    options.reductionChunks = options.tp == 3 ? 24 : 8;
     if (options.pp > 1 && coin())
       options.stages = stages(model.model.layers, options.pp * options.vpp);
     return drawn;

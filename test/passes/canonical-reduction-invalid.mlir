@@ -1,21 +1,24 @@
 // RUN: split-file %s %t
-// RUN: not tgpt-opt %t/four.mlir --tgpt-canonical-reduction='chunks=6' 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not tgpt-opt %t/four.mlir --tgpt-canonical-reduction='chunks=0' 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not tgpt-opt %t/four.mlir --tgpt-canonical-reduction='chunks=5000' 2>&1 | FileCheck %s --check-prefix=MANY-CHUNKS
 // RUN: not tgpt-opt %t/four.mlir --tgpt-canonical-reduction='tp=3' 2>&1 | FileCheck %s --check-prefix=TP
-// RUN: not tgpt-opt %t/four.mlir --tgpt-canonical-reduction='tp=16' 2>&1 | FileCheck %s --check-prefix=LARGE-TP
-// RUN: not tgpt-opt %t/four.mlir --tgpt-canonical-reduction='dp=2 micro-batches=3' 2>&1 | FileCheck %s --check-prefix=MICRO-BATCHES
-// RUN: not tgpt-opt %t/three.mlir --tgpt-canonical-reduction='micro-batches=2' 2>&1 | FileCheck %s --check-prefix=SAMPLES
+// RUN: not tgpt-opt %t/four.mlir --tgpt-canonical-reduction='tp=4095' 2>&1 | FileCheck %s --check-prefix=LARGE-TP
+// RUN: not tgpt-opt %t/three.mlir --tgpt-canonical-reduction='micro-batches=65536' 2>&1 | FileCheck %s --check-prefix=MICRO-BATCHES
 // RUN: not tgpt-opt %t/three.mlir --tgpt-canonical-reduction='dp=2' 2>&1 | FileCheck %s --check-prefix=DP
 // RUN: not tgpt-opt %t/bf16.mlir --tgpt-canonical-reduction 2>&1 | FileCheck %s --check-prefix=BF16
 // RUN: not tgpt-opt %t/none.mlir --tgpt-canonical-reduction 2>&1 | FileCheck %s --check-prefix=NONE
-// Three samples of one rank have a tree, and so have three micro-batches of two.
+// Whatever the numbers of samples and micro-batches.
 // RUN: tgpt-opt %t/three.mlir --tgpt-canonical-reduction | FileCheck %s --check-prefix=SERVED
 // RUN: tgpt-opt %t/four.mlir --tgpt-canonical-reduction='micro-batches=3' | FileCheck %s --check-prefix=SERVED
+// RUN: tgpt-opt %t/three.mlir --tgpt-canonical-reduction='micro-batches=2' | FileCheck %s --check-prefix=SERVED
+// RUN: tgpt-opt %t/three.mlir --tgpt-canonical-reduction='dp=3 micro-batches=5' | FileCheck %s --check-prefix=SERVED
+// RUN: tgpt-opt %t/four.mlir --tgpt-canonical-reduction='dp=2 micro-batches=3 tp=6 chunks=6' | FileCheck %s --check-prefix=SERVED
 
-// CHUNKS: error: reduction-chunks is 6, but canonical reduction needs a power of two of at most 4096; the nearest legal value is 4
-// TP: error: tp is 3, but canonical reduction needs a power of two of at most reduction-chunks = 8; the nearest legal value is 2
-// LARGE-TP: error: tp is 16, but canonical reduction needs a power of two of at most reduction-chunks = 8; the nearest legal value is 8
-// MICRO-BATCHES: error: micro-batches is 3, but canonical reduction needs a power of two where dp is more than 1; the nearest legal value is 2
-// SAMPLES: error: micro-batch-samples is 3, but canonical reduction needs a power of two where a step has more than one micro-batch; the nearest legal value is 2
+// CHUNKS: error: reduction-chunks is 0, but canonical reduction needs 1 to 4096; the nearest legal value is 1
+// MANY-CHUNKS: error: reduction-chunks is 5000, but canonical reduction needs 1 to 4096; the nearest legal value is 4096
+// TP: error: tp is 3, which does not divide the 8 reduction-chunks that each sum is cut into; the nearest legal tp is 2, and --reduction-chunks=24 (of the one rank as well) serves both
+// LARGE-TP: error: tp is 4095, which does not divide the 8 reduction-chunks that each sum is cut into; the nearest legal tp is 8{{$}}
+// MICRO-BATCHES: error: micro-batches is 65536, but canonical reduction needs at most 65536 sums of a power of two samples a rank; the nearest legal value is 21845
 // DP: error: {{.*}}takes no samples that dp = 2 divides
 // BF16: error: {{.*}}is 'bf16': a rank would round its partial sums to 'bf16', which one rank does not; canonical reduction serves f32 and f64
 // NONE: error: no functions '@begin', '@micro_batch' and '@update', run tgpt-add-optimizer first

@@ -58,11 +58,3 @@ module {
   }
   func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} { return }
 }
-
-// -----
-
-// expected-error @+1 {{groups have 3 of 9 data-parallel ranks, but canonical reduction needs a power of two or all of them; the nearest legal choice is --zero-group=9}}
-module attributes {tgpt.reduction = "canonical"} {
-  dist.mesh @mesh (dp_replica = 3, dp = 3, pp = 1, tp = 1)
-  func.func @micro_batch() attributes {tgpt.phase = "micro_batch"} { return }
-}

@@ -71,8 +71,8 @@ struct Flags {
       cl::value_desc("order"), cl::init("fast"), cl::cat(category)};
   cl::opt<int64_t> reductionChunks{
       "reduction-chunks",
-      cl::desc("Chunks of what tensor parallelism may shard under --reduction=canonical, a power of two: the largest "
-               "tp that gives the same bits (default 8)"),
+      cl::desc("Chunks of what tensor parallelism may shard under --reduction=canonical: every tp that divides them "
+               "gives the same bits (default 8)"),
       cl::value_desc("count"), cl::init(8), cl::cat(category)};
   cl::opt<bool> overlap{"overlap",
                         cl::desc("Start collectives early and wait for them late, so that computation hides them"),

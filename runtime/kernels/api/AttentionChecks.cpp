@@ -95,6 +95,9 @@ static void checkHeadChunks(CallChecker &c, Operand q, Operand k) {
   if (chunks > 0 && (chunks % kvHeads != 0 || heads % chunks != 0))
     c.fail("attribute chunks is " + std::to_string(chunks) + ", no multiple of " + std::to_string(kvHeads) +
            " KV heads that divides " + std::to_string(heads) + " query heads");
+  c.chunkRange();
+  if (!c.failed() && c.integer("nodes") > 0 && kvHeads != 1)
+    c.fail("attribute nodes is set, but the chunks are those of " + std::to_string(kvHeads) + " KV heads, expected 1");
 }
 
 std::string tgpt::runtime::checkAttentionGrad(const KernelCall &call) {

@@ -219,6 +219,25 @@ void CallChecker::optionalChunks(int64_t count, std::string_view what) {
   if (!failed() && chunks > 0 && count % chunks != 0)
     fail("attribute chunks is " + std::to_string(chunks) + ", which does not divide the " + std::to_string(count) +
          " " + std::string(what));
+  chunkRange();
+}
+
+void CallChecker::chunkRange() {
+  optionalInteger("parts", 0, mostSumTreeAddends);
+  optionalInteger("nodes", 0, 1);
+  if (failed())
+    return;
+  int64_t chunks = std::max<int64_t>(integer("chunks"), 1), parts = integer("parts");
+  if (parts > 0)
+    optionalInteger("part", 0, parts - 1);
+  if (parts > 0 && chunks % parts != 0)
+    fail("attribute parts is " + std::to_string(parts) + ", which does not divide the " + std::to_string(chunks) +
+         " chunks");
+  optionalInteger("node", 0, mostSumTreeAddends);
+  optionalInteger("first_chunk", 0, INT64_MAX - mostSumTreeAddends);
+  if (!failed() && integer("nodes") > 0 && integer("first_chunk") % chunks != 0)
+    fail("attribute first_chunk is " + std::to_string(integer("first_chunk")) + ", no multiple of the " +
+         std::to_string(chunks) + " chunks of a rank");
 }
 
 void CallChecker::requireReal(std::string_view name) {

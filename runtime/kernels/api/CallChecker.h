@@ -72,6 +72,8 @@ public:
   void requireReal(std::string_view name);
   /// Attribute `chunks`, which may be absent (0 then), cuts `count` of `what` into equal parts.
   void optionalChunks(int64_t count, std::string_view what);
+  /// Attributes `parts` and `nodes`, which may be absent, choose some of the chunks (ChunkRange.h).
+  void chunkRange();
   int64_t integer(std::string_view name, int64_t otherwise = 0) const;
 
 private:

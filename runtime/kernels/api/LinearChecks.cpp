@@ -33,6 +33,8 @@ std::string tgpt::runtime::checkLinear(const KernelCall &call) {
   }
   sameRows(c, output(0), input(0));
   c.optionalChunks(c.dim(input(0), -1), "input features");
+  if (!c.failed() && c.has(input(2)) && c.integer("nodes") > 0)
+    c.fail("attribute nodes is set, but a bias is no part of a node");
   return c.error();
 }
 

@@ -68,6 +68,9 @@ std::string checkFill(const KernelCall &call);
 std::string checkCopy(const KernelCall &call);
 std::string checkAccumulate(const KernelCall &call);
 std::string checkAccumulateTree(const KernelCall &call);
+std::string checkAccumulateNodes(const KernelCall &call);
+std::string checkStackNodes(const KernelCall &call);
+std::string checkSumNodes(const KernelCall &call);
 std::string checkSlice(const KernelCall &call);
 
 } // namespace tgpt::runtime

@@ -18,6 +18,7 @@
 // KV head, whose dk and dv are added in a tree (api/SumTree.h).
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/AttentionGeometry.h"
@@ -148,20 +149,23 @@ template <typename A> static void addNext(A *level, int64_t size) {
 
 template <typename T>
 static KernelStatus gradKvHead(const AttentionGeometry &g, const GradOperands<T> &x, BlockProducts products, int64_t b,
-                               int64_t kvHead) {
+                               int64_t kvHead, ChunkRange range) {
   GradWorkspace<T> w(g);
   if (!w.allocated())
     return {workspaceExhausted};
   int64_t size = g.sequence * g.c, firstGroup = kvHead * g.parts;
+  auto addPart = [&](int64_t part, int64_t level) {
+    std::fill_n(w.dk + level * size, size, 0);
+    std::fill_n(w.dv + level * size, size, 0);
+    for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
+      gradBlock(g, x, w, products, {b, firstGroup + part, begin, std::min(step, g.sequence - begin)},
+                w.dk + level * size, w.dv + level * size);
+  };
+  for (int64_t part = 0; part < g.parts; ++part) // dq is whole
+    if (!range.holds(part, g.parts))
+      addPart(part, 0);
   sumInTree(
-      g.parts,
-      [&](int64_t part, int64_t level) {
-        std::fill_n(w.dk + level * size, size, 0);
-        std::fill_n(w.dv + level * size, size, 0);
-        for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)
-          gradBlock(g, x, w, products, {b, firstGroup + part, begin, std::min(step, g.sequence - begin)},
-                    w.dk + level * size, w.dv + level * size);
-      },
+      range.count, [&](int64_t i, int64_t level) { addPart(range.first + i, level); },
       [&](int64_t level) {
         addNext(w.dk + level * size, size);
         addNext(w.dv + level * size, size);
@@ -175,13 +179,16 @@ KernelStatus attentionGrad(const KernelCall &call) {
   AttentionGeometry g(call, call.inputs[1], call.inputs[2]);
   if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0)
     g.cutGroups(chunks / g.kvHeads);
+  ChunkRange range = ChunkRange::of(*call.attributes); // all, or some of one KV head's
+  if (range.isAll())
+    range = {0, g.parts, g.parts};
   DType dtype = call.inputs[1].dtype;
   return forRealType(dtype, [&](auto zero) -> KernelStatus {
     GradOperands<decltype(zero)> operands(call);
     std::atomic<const char *> error = nullptr;
     forChunks(g.batch * g.kvHeads, 1, [&](int64_t item, int64_t) {
       BlockProducts products(call, dtype);
-      if (KernelStatus s = gradKvHead(g, operands, products, item / g.kvHeads, item % g.kvHeads); !s.ok())
+      if (KernelStatus s = gradKvHead(g, operands, products, item / g.kvHeads, item % g.kvHeads, range); !s.ok())
         error = s.error;
     });
     return {error};

@@ -14,6 +14,7 @@
 // the parts in a tree; a part without the row's token adds 0, which changes nothing.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/Parallel.h"
@@ -81,7 +82,8 @@ template <typename T> static KernelStatus embeddingGradInTree(const KernelCall &
   using A = AccumulatorOf<T>;
   const TensorView &ids = call.inputs[0], &dy = call.inputs[1], &dtable = call.outputs[0];
   int64_t offset = call.attributes->integer("vocab_offset"), rows = dtable.dim(0), width = dtable.dim(1);
-  int64_t chunk = ids.elements() / chunks;
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  int64_t chunk = ids.elements() / chunks, before = range.beginIn(ids.elements());
   TokensByRow tokens(ids, offset, rows);
   if (!tokens.allocated())
     return {workspaceExhausted};
@@ -92,17 +94,20 @@ template <typename T> static KernelStatus embeddingGradInTree(const KernelCall &
       if (!call.accumulates(0))
         std::fill(sum + begin, sum + end, A(0));
       const int64_t *next = tokens.order + tokens.first[row], *last = tokens.order + tokens.first[row + 1];
-      if (next == last)
+      while (next != last && *next < before)
+        ++next;
+      if (next == last || *next >= range.endIn(ids.elements()))
         continue;
       A levels[mostSumTreeLevels][columns];
       bool isEmpty[mostSumTreeLevels];
       sumInTree(
-          chunks,
+          range.count,
           [&](int64_t i, int64_t level) {
-            isEmpty[level] = next == last || *next >= (i + 1) * chunk;
+            int64_t endOfChunk = before + (i + 1) * chunk;
+            isEmpty[level] = next == last || *next >= endOfChunk;
             if (!isEmpty[level])
               std::fill_n(levels[level], end - begin, A(0));
-            for (; next != last && *next < (i + 1) * chunk; ++next)
+            for (; next != last && *next < endOfChunk; ++next)
               addColumns(dy.as<T>() + *next * width, levels[level], begin, end);
           },
           [&](int64_t level) {

@@ -17,6 +17,7 @@
 // divide:      x/y, 0 where y is 0. Scalars, in f64.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
@@ -58,8 +59,9 @@ template <typename A> static void sumSquaresOfChunks(const KernelCall &call, int
   const TensorView &x = call.inputs[0];
   int dim = int(call.attributes->integer("chunk_dim"));
   int64_t part = x.rank == 0 ? 1 : x.dim(dim) / chunks;
-  *call.outputs[0].as<A>() = sumScalarsInTree<A>(chunks, [&](int64_t i) {
-    return A(x.rank == 0 ? sumOfSquares(x.as<A>(), 1) : sumOfSquares<A>(x, dim, i * part, part));
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  *call.outputs[0].as<A>() = sumScalarsInTree<A>(range.count, [&](int64_t i) {
+    return A(x.rank == 0 ? sumOfSquares(x.as<A>(), 1) : sumOfSquares<A>(x, dim, (range.first + i) * part, part));
   });
 }
 

@@ -51,7 +51,7 @@ KernelStatus headNormGrad(const KernelCall &call) {
     };
     if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0) {
       int64_t positions = x.dim(1), headsOfRow = x.dim(2) / c, chunk = headsOfRow / chunks;
-      return SampleSums<A>(c, 1, chunks)
+      return SampleSums<A>(c, 1, ChunkRange::of(*call.attributes))
           .forEachSample(
               x.dim(0),
               [&](int64_t sample, int64_t part, A *own) {

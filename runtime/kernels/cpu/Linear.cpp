@@ -17,6 +17,7 @@
 // computed by one thread: the same bits on any number of threads.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Gemm.h"
 #include "runtime/kernels/cpu/Kernels.h"
@@ -25,14 +26,29 @@
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
+/// The elements of `x` from number `first`.
+static const void *elementsFrom(const TensorView &x, int64_t first) {
+  return x.as<std::byte>() + first * int64_t(sizeInBytes(x.dtype));
+}
+
+/// Leaves the k that the call adds up; where it begins.
+static int64_t takeChunks(const KernelCall &call, GemmShape &shape) {
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  shape.chunks = range.isAll() ? call.attributes->integer("chunks") : range.count;
+  int64_t begin = range.beginIn(shape.k);
+  shape.k = range.endIn(shape.k) - begin;
+  return begin;
+}
+
 KernelStatus linear(const KernelCall &call) {
   const TensorView &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0];
   GemmShape shape{.inputType = x.dtype, .outputType = y.dtype, .transposeB = true};
   shape.m = x.rows(), shape.n = y.dim(-1), shape.k = x.dim(-1);
   shape.lda = shape.k, shape.ldb = shape.k, shape.ldc = shape.n;
   shape.hasBias = call.inputs.size() > 2;
-  shape.chunks = call.attributes->integer("chunks");
-  return gemmOverThreads(shape, {x.data, w.data, y.data, shape.hasBias ? call.inputs[2].data : nullptr});
+  int64_t begin = takeChunks(call, shape);
+  return gemmOverThreads(
+      shape, {elementsFrom(x, begin), elementsFrom(w, begin), y.data, shape.hasBias ? call.inputs[2].data : nullptr});
 }
 
 KernelStatus linearDgrad(const KernelCall &call) {
@@ -40,8 +56,8 @@ KernelStatus linearDgrad(const KernelCall &call) {
   GemmShape shape{.inputType = dy.dtype, .outputType = dx.dtype};
   shape.m = dy.rows(), shape.n = dx.dim(-1), shape.k = dy.dim(-1);
   shape.lda = shape.k, shape.ldb = shape.n, shape.ldc = shape.n;
-  shape.chunks = call.attributes->integer("chunks");
-  return gemmOverThreads(shape, {dy.data, w.data, dx.data});
+  int64_t begin = takeChunks(call, shape);
+  return gemmOverThreads(shape, {elementsFrom(dy, begin), elementsFrom(w, begin * shape.ldb), dx.data});
 }
 
 KernelStatus linearDgradSum(const KernelCall &call) {
@@ -51,10 +67,12 @@ KernelStatus linearDgradSum(const KernelCall &call) {
   const TensorView &dx = call.outputs[0];
   GemmShape shape{.inputType = dx.dtype, .outputType = dx.dtype};
   shape.m = dx.rows(), shape.n = dx.dim(-1), shape.ldc = shape.n;
-  shape.chunks = std::max<int64_t>(call.attributes->integer("chunks"), 1);
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  shape.chunks = range.count;
   for (size_t i = 0; i < count; ++i) {
     const TensorView &dy = call.inputs[i], &w = call.inputs[count + i];
-    terms[i] = {dy.data, w.data, dy.dim(-1), dy.dim(-1), shape.n};
+    int64_t n = dy.dim(-1), begin = range.beginIn(n);
+    terms[i] = {elementsFrom(dy, begin), elementsFrom(w, begin * shape.n), range.endIn(n) - begin, n, shape.n};
     shape.k += terms[i].k;
   }
   return gemmInOrderOverThreads(shape, {terms, count}, dx.data);
@@ -66,8 +84,8 @@ KernelStatus linearWgrad(const KernelCall &call) {
   shape.accumulate = call.accumulates(0);
   shape.m = dy.dim(-1), shape.n = x.dim(-1), shape.k = dy.rows();
   shape.lda = shape.m, shape.ldb = shape.n, shape.ldc = shape.n;
-  shape.chunks = call.attributes->integer("chunks");
-  return gemmOverThreads(shape, {dy.data, x.data, dw.data});
+  int64_t begin = takeChunks(call, shape);
+  return gemmOverThreads(shape, {elementsFrom(dy, begin * shape.lda), elementsFrom(x, begin * shape.ldb), dw.data});
 }
 
 } // namespace tgpt::runtime::cpu::TGPT_ISA

@@ -13,6 +13,7 @@
 #ifndef TGPT_RUNTIME_KERNELS_CPU_PARTIALSUMS_H
 #define TGPT_RUNTIME_KERNELS_CPU_PARTIALSUMS_H
 
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/api/Kernel.h"
 #include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
@@ -79,24 +80,27 @@ template <typename Body, typename A> void forRange(int64_t first, int64_t count,
 template <typename A> class SampleSums {
 public:
   /// Of each sample `vectors` sums of `width` elements.
-  SampleSums(int64_t width, int64_t vectors, int64_t chunks) : width(width), stride(width * vectors), chunks(chunks) {}
+  SampleSums(int64_t width, int64_t vectors, ChunkRange chunks) : stride(width * vectors), chunks(chunks) {}
 
   /// body(sample, chunk, sums) for each chunk of each sample adds to sums that start at
-  /// 0; total(sample, sums) takes the sum of all chunks of a sample.
+  /// 0, for those outside of the range as well; total(sample, sums) takes the sum of those in it.
   template <typename Body, typename Total>
   KernelStatus forEachSample(int64_t samples, const Body &body, const Total &total) const {
     std::atomic<const char *> error = nullptr;
     forChunks(samples, 1, [&](int64_t sample, int64_t) {
-      A *levels = workspace<A>(WorkspaceUse::PartialSums, sumTreeLevels(chunks) * stride);
+      A *levels = workspace<A>(WorkspaceUse::PartialSums, sumTreeLevels(chunks.count) * stride);
       if (!levels) {
         error = workspaceExhausted;
         return;
       }
+      for (int64_t chunk = 0; chunk < chunks.all; ++chunk)
+        if (!chunks.holds(chunk, chunks.all))
+          body(sample, chunk, levels);
       sumInTree(
-          chunks,
-          [&](int64_t chunk, int64_t level) {
+          chunks.count,
+          [&](int64_t i, int64_t level) {
             std::fill_n(levels + level * stride, stride, A(0));
-            body(sample, chunk, levels + level * stride);
+            body(sample, chunks.first + i, levels + level * stride);
           },
           [&](int64_t level) { addRow(levels + (level + 1) * stride, levels + level * stride, stride); });
       total(sample, levels);
@@ -105,7 +109,8 @@ public:
   }
 
 private:
-  int64_t width, stride, chunks;
+  int64_t stride;
+  ChunkRange chunks;
 };
 
 /// to[j] = or += the sum over `addends` rows, each addend(i, sums) added to sums that

@@ -48,7 +48,7 @@ KernelStatus rmsNormGrad(const KernelCall &call) {
     };
     if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0) {
       int64_t chunk = x.dim(1) / chunks;
-      return SampleSums<A>(d, 1, chunks)
+      return SampleSums<A>(d, 1, ChunkRange::of(*call.attributes))
           .forEachSample(
               x.dim(0),
               [&](int64_t sample, int64_t c, A *own) { forRange((sample * chunks + c) * chunk, chunk, row, own); },

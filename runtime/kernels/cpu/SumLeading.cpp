@@ -10,6 +10,7 @@
 // `chunks`, so many equal parts of l are summed in order, and these in a tree.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
 #include "runtime/kernels/cpu/PartialSums.h"
@@ -22,10 +23,11 @@ KernelStatus sumLeading(const KernelCall &call) {
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
-    if (int64_t chunks = call.attributes->integer("chunks"); chunks > 0)
-      return sumRowsInTree(chunks, width, y.as<A>(), call.accumulates(0),
+    if (ChunkRange range = ChunkRange::of(*call.attributes); call.attributes->integer("chunks") > 0)
+      return sumRowsInTree(range.count, width, y.as<A>(), call.accumulates(0),
                            [&](int64_t chunk, int64_t begin, int64_t end, A *sums) {
-                             for (int64_t i = chunk * (rows / chunks); i < (chunk + 1) * (rows / chunks); ++i)
+                             int64_t size = rows / range.all, first = (range.first + chunk) * size;
+                             for (int64_t i = first; i < first + size; ++i)
                                addRow(x.as<T>() + i * width + begin, sums, end - begin);
                            });
     PartialSums<A> sums(rows, width, 1);

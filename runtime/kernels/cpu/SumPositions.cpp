@@ -23,7 +23,7 @@ KernelStatus sumPositions(const KernelCall &call) {
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
-    return SampleSums<A>(width, 1, chunks)
+    return SampleSums<A>(width, 1, ChunkRange::of(*call.attributes))
         .forEachSample(
             samples,
             [&](int64_t sample, int64_t c, A *sums) {

@@ -18,6 +18,7 @@
 // equal parts, and these, in A, in a tree.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cpu/Arithmetic.h"
 #include "runtime/kernels/cpu/Kernels.h"
@@ -41,11 +42,12 @@ KernelStatus rowMax(const KernelCall &call) {
   });
 }
 
-/// The sum of [0, n): as one, or with attribute `chunks` of so many parts in a tree.
+/// The sum of [0, n): as one, or with attribute `chunks` of those that the call adds up in a tree.
 template <typename A, typename SumOfPart>
 static A sumOfChunks(const KernelCall &call, int64_t n, const SumOfPart &sumOfPart) {
-  int64_t chunks = std::max<int64_t>(call.attributes->integer("chunks"), 1), chunk = n / chunks;
-  return sumScalarsInTree<A>(chunks, [&](int64_t i) -> A { return sumOfPart(i * chunk, chunk); });
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  int64_t chunk = n / range.all;
+  return sumScalarsInTree<A>(range.count, [&](int64_t i) -> A { return sumOfPart((range.first + i) * chunk, chunk); });
 }
 
 /// Columns of [first, first + n) that are no padding.
@@ -72,6 +74,7 @@ KernelStatus rowMean(const KernelCall &call) {
 KernelStatus softmaxSums(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
   int64_t v = logits.dim(-1), real = realColumns(call), offset = call.attributes->integer("vocab_offset");
+  ChunkRange range = ChunkRange::of(*call.attributes);
   return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;
@@ -79,7 +82,7 @@ KernelStatus softmaxSums(const KernelCall &call) {
       for (int64_t t = begin; t < end; ++t) {
         const T *row = logits.as<T>() + t * v;
         int64_t label = labels.as<int32_t>()[t], local = label - offset;
-        bool isLocal = label >= 0 && local >= 0 && local < real;
+        bool isLocal = label >= 0 && local < real && range.holds(local, v);
         A shift = call.inputs[2].as<A>()[t];
         call.outputs[0].as<A>()[t] = sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) {
           return sumOfExponentials(row + first, realOf(first, n, real), shift);
@@ -100,10 +103,11 @@ KernelStatus tokenLoss(const KernelCall &call) {
     A *lse = call.outputs[2].as<A>();
     TokenLoss lossOf(*call.attributes);
     int64_t valid = 0;
+    for (int64_t t = 0; t < call.inputs[0].elements(); ++t)
+      lse[t] = most[t] + std::log(sum[t]);
     *call.outputs[0].as<A>() = sumOfChunks<A>(call, call.inputs[0].elements(), [&](int64_t first, int64_t n) {
       double loss = 0;
       for (int64_t t = first; t < first + n; ++t) {
-        lse[t] = most[t] + std::log(sum[t]);
         if (label[t] < 0)
           continue;
         loss += lossOf(lse[t], labelLogit[t], meanLogit ? double(meanLogit[t]) : 0);

@@ -16,6 +16,7 @@
 // are cut into so many equal chunks, as many for every KV head, whose dk and dv wait in
 // the workspace and are added in a tree.//
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/AttentionTile.h"
 #include "runtime/kernels/cuda/Reduce.h"
 #include "runtime/kernels/cuda/Tree.h"
@@ -184,14 +185,14 @@ template <typename T, int K> __global__ void __launch_bounds__(attentionThreads)
 /// to[b, key, kvHead] = the tree over the parts of the KV head; a thread has an element.
 template <typename T>
 __global__ void __launch_bounds__(attentionThreads)
-    addHeadParts(AttentionShape g, AccumulatorOf<T> *sums, int64_t parts, T *to) {
+    addHeadParts(AttentionShape g, AccumulatorOf<T> *sums, int64_t parts, int64_t first, int64_t count, T *to) {
   using A = AccumulatorOf<T>;
   int64_t index = int64_t(blockIdx.x) * attentionThreads + threadIdx.x, size = g.sequence * g.c;
   if (index >= g.batch * g.kvHeads * size)
     return;
   int64_t group = index / size, key = index % size / g.c, e = index % g.c;
-  const A *from = sums + group * parts * size + index % size;
-  A sum = sumScalars<A>(parts, [&](int64_t part) { return from[part * size]; });
+  const A *from = sums + (group * parts + first) * size + index % size;
+  A sum = sumScalars<A>(count, [&](int64_t part) { return from[part * size]; });
   to[g.keyAt(group / g.kvHeads, key, group % g.kvHeads) + e] = store<T>(sum);
 }
 
@@ -209,7 +210,7 @@ size_t attentionGradWorkspace(const KernelCall &call) {
   return Scratch::roundUp(size_t(call.inputs[5].elements()) * element) + 2 * Scratch::roundUp(partial * element);
 }
 
-template <typename T> static KernelStatus launchGrad(const AttentionGradOperands<T> &o) {
+template <typename T> static KernelStatus launchGrad(const AttentionGradOperands<T> &o, ChunkRange range) {
   using A = AccumulatorOf<T>;
   const AttentionShape &g = o.shape;
   Launches launches;
@@ -226,8 +227,8 @@ template <typename T> static KernelStatus launchGrad(const AttentionGradOperands
   if (!status.ok() || !o.dkPart)
     return status;
   LaunchShape shape(unsigned(ceilDiv(g.batch * g.kvHeads * g.sequence * g.c, attentionThreads)), attentionThreads);
-  launches.then(shape, addHeadParts<T>, g, o.dkPart, o.parts, o.dk);
-  launches.then(shape, addHeadParts<T>, g, o.dvPart, o.parts, o.dv);
+  launches.then(shape, addHeadParts<T>, g, o.dkPart, o.parts, range.first, range.count, o.dk);
+  launches.then(shape, addHeadParts<T>, g, o.dvPart, o.parts, range.first, range.count, o.dv);
   return launches;
 }
 
@@ -263,7 +264,8 @@ KernelStatus attentionGrad(const KernelCall &call) {
     }
     if (!o.total || (o.parts > 1 && !o.dvPart))
       return {workspaceTooSmall};
-    return launchGrad(o);
+    ChunkRange range = ChunkRange::of(*call.attributes); // all, or some of one KV head's
+    return launchGrad(o, range.isAll() ? ChunkRange{0, o.parts, o.parts} : range);
   });
 }
 

@@ -52,9 +52,10 @@ __global__ void __launch_bounds__(32 * rowLanes)
   storePack(partial + part * width + column, sums);
 }
 
-/// Rows [rows, width] in `groups` groups of `parts` parts of `rowsPerPart` rows.
+/// Rows [rows, width] in `groups` groups of `parts` parts of `rowsPerPart` rows; of each group `count` parts from
+/// `first` on are summed.
 struct ColumnSums {
-  int64_t rows, width, groups, parts, rowsPerPart;
+  int64_t rows, width, groups, parts, rowsPerPart, first = 0, count = parts;
 
   /// One group, its parts chosen by the shape.
   static ColumnSums ofAll(int64_t rows, int64_t width) {
@@ -78,7 +79,8 @@ KernelStatus sumColumns(const ColumnSums &sums, const T *x, AccumulatorOf<T> *to
     int64_t blocks = ceilDiv(sums.width, 32 * vector) * sums.groups * sums.parts;
     launches.then(LaunchShape(unsigned(blocks), dim3(32, rowLanes)), kernel, x, partial, sums.rows, sums.width,
                   sums.rowsPerPart);
-    launchAddParts(launches, {partial, sums.groups, sums.parts, sums.width}, 0, sums.width, to, accumulate);
+    launchAddParts(launches, {partial, sums.groups, sums.parts, sums.width, sums.first, sums.count}, 0, sums.width, to,
+                   accumulate);
     return KernelStatus(launches);
   };
   constexpr int vector = vectorOf<T>;

@@ -16,6 +16,7 @@
 // expected where d is 4096. With attribute `chunks` each row adds the tokens of so many
 // equal parts in order, and the parts in a tree; a part without a token adds 0.//
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/Kernels.h"
 #include "runtime/kernels/cuda/Reduce.h"
 #include "runtime/kernels/cuda/Tree.h"
@@ -60,6 +61,7 @@ template <typename T> struct EmbeddingGradOperands {
   const T *dy;
   AccumulatorOf<T> *dtable;
   int64_t tokens, rows, width, offset, chunk; ///< chunk: tokens of a chunk
+  int64_t first = 0, count = 0;               ///< chunks that are summed
 };
 
 template <typename A> __global__ void __launch_bounds__(gradThreads) clearRows(A *table, int64_t n) {
@@ -127,7 +129,7 @@ template <typename T> __global__ void __launch_bounds__(gradThreads) addTokensIn
   if (row < 0 || hasEarlierToken(o.ids, token))
     return;
   for (int64_t base = 0; base < o.width; base += gradThreads) {
-    int64_t j = base + threadIdx.x, done = 0; // chunks that are closed
+    int64_t j = base + threadIdx.x, done = 0; // summed chunks that are closed
     A levels[mostSumTreeLevels + 1], sum = 0;
     int height = 0;
     auto close = [&](int64_t until) {
@@ -139,11 +141,14 @@ template <typename T> __global__ void __launch_bounds__(gradThreads) addTokensIn
       }
     };
     forTokensOfRow(o.ids, token, o.tokens, [&](int64_t t) {
-      close(t / o.chunk);
+      int64_t chunk = t / o.chunk - o.first;
+      if (chunk < 0 || chunk >= o.count)
+        return;
+      close(chunk);
       if (j < o.width)
         sum += load(o.dy[t * o.width + j]);
     });
-    close(o.tokens / o.chunk);
+    close(o.count);
     for (; height > 1; --height)
       levels[height - 2] += levels[height - 1];
     if (j < o.width)
@@ -166,6 +171,8 @@ KernelStatus embeddingGrad(const KernelCall &call) {
                                dtable.dim(1),
                                call.attributes->integer("vocab_offset"),
                                ids.elements() / std::max<int64_t>(chunks, 1)};
+    ChunkRange range = ChunkRange::of(*call.attributes);
+    o.first = range.first, o.count = range.count;
     Launches launches;
     if (!call.accumulates(0)) {
       int64_t blocks = std::min<int64_t>(ceilDiv(dtable.elements(), gradThreads), 65536);

@@ -16,6 +16,7 @@
 // sum_squares reads each element once; should run at 85% of the memory's bandwidth. The
 // others are scalars in device memory, one thread: bound by the launch.//
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/Kernels.h"
 #include "runtime/kernels/cuda/Reduce.h"
 #include "runtime/kernels/cuda/Tree.h"
@@ -116,8 +117,9 @@ KernelStatus sumSquares(const KernelCall &call) {
     Launches launches;
     wholeVectors &&areAligned(o.x) ? launches.then(shape, squaresOfPart<A, vector>, o)
                                    : launches.then(shape, squaresOfPart<A, 1>, o);
+    ChunkRange range = ChunkRange::of(*call.attributes);
     call.attributes->integer("chunks") > 0
-        ? launches.then(LaunchShape(1, 1), addSquaresInTree<A>, sums, cut.parts, to)
+        ? launches.then(LaunchShape(1, 1), addSquaresInTree<A>, sums + range.first, range.count, to)
         : launches.then(LaunchShape(1, normThreads), addSquares<A>, sums, cut.parts, to);
     return launches;
   });

@@ -30,8 +30,10 @@ KernelStatus headNorm(const KernelCall &call) {
 
 static PartRows partRows(const KernelCall &call) {
   const TensorView &x = call.inputs[1];
-  int64_t c = call.inputs[2].dim(0), rows = x.elements() / c, chunks = call.attributes->integer("chunks");
-  return chunks > 0 ? PartRows::ofChunks(rows, c, x.dim(0), chunks, x.dim(2) / c) : PartRows::ofAll(rows, c);
+  int64_t c = call.inputs[2].dim(0), rows = x.elements() / c;
+  if (call.attributes->integer("chunks") == 0)
+    return PartRows::ofAll(rows, c);
+  return PartRows::ofChunks(rows, c, x.dim(0), ChunkRange::of(*call.attributes), x.dim(2) / c);
 }
 
 size_t headNormGradWorkspace(const KernelCall &call) {

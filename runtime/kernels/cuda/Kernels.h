@@ -18,6 +18,9 @@ namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 KernelStatus accumulate(const KernelCall &call);
 KernelStatus accumulateTree(const KernelCall &call);
+KernelStatus accumulateNodes(const KernelCall &call);
+KernelStatus stackNodes(const KernelCall &call);
+KernelStatus sumNodes(const KernelCall &call);
 KernelStatus adamW(const KernelCall &call);
 KernelStatus add(const KernelCall &call);
 KernelStatus addN(const KernelCall &call);

@@ -155,9 +155,9 @@ KernelStatus layerNorm(const KernelCall &call) {
 
 static PartRows partRows(const KernelCall &call) {
   const TensorView &x = call.inputs[1];
-  int64_t chunks = call.attributes->integer("chunks");
-  return chunks > 0 ? PartRows::ofChunks(x.rows(), x.dim(-1), x.dim(0), chunks, 1)
-                    : PartRows::ofAll(x.rows(), x.dim(-1));
+  if (call.attributes->integer("chunks") == 0)
+    return PartRows::ofAll(x.rows(), x.dim(-1));
+  return PartRows::ofChunks(x.rows(), x.dim(-1), x.dim(0), ChunkRange::of(*call.attributes), 1);
 }
 
 size_t layerNormGradWorkspace(const KernelCall &call) {
@@ -202,7 +202,7 @@ KernelStatus layerNormGrad(const KernelCall &call) {
                                partial};
     Launches launches;
     launchGradParts(launches, o, rows);
-    Parts<A> parts{partial, rows.samples, rows.parts, 2 * d};
+    Parts<A> parts{partial, rows.samples, rows.parts, 2 * d, rows.first, rows.summed};
     launchAddParts(launches, parts, 0, d, call.outputs[1].as<A>(), call.accumulates(1));
     launchAddParts(launches, parts, d, d, call.outputs[2].as<A>(), call.accumulates(2));
     return launches;

@@ -17,6 +17,7 @@
 // A block computes 64 x 64 of the result from slabs of 16 in shared memory, a thread 4 x 4
 // of it. Bound by the FMA units without tensor cores: a quarter of their f32 peak expected.//
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/Arithmetic.h"
 #include "runtime/kernels/cuda/Kernels.h"
 #include "runtime/kernels/cuda/Launch.h"
@@ -136,8 +137,15 @@ __global__ void __launch_bounds__(productThreads, 1) multiply(Product<T, C> o) {
     }
 }
 
-template <typename T, typename C> static KernelStatus launchProduct(Product<T, C> o, int64_t chunks) {
-  o.chunks = std::max<int64_t>(chunks, 1);
+template <typename T, typename C> static KernelStatus launchProduct(Product<T, C> o, const KernelCall &call) {
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  o.chunks = range.count;
+  for (int t = 0; t < o.count; ++t) {
+    Term<T> &term = o.terms[t];
+    int64_t begin = range.beginIn(term.k);
+    term.a.data += begin * term.a.kStride, term.b.data += begin * term.b.kStride;
+    term.k = range.endIn(term.k) - begin;
+  }
   LaunchShape shape(unsigned(ceilDiv(o.m, tile) * ceilDiv(o.n, tile)), productThreads);
   return o.chunks > 1 ? launch(shape, multiply<T, C, true>, o) : launch(shape, multiply<T, C, false>, o);
 }
@@ -151,7 +159,7 @@ KernelStatus linear(const KernelCall &call) {
     o.terms[0] = {{x.as<T>(), k, 1}, {w.as<T>(), k, 1}, k};
     o.count = 1, o.m = x.rows(), o.n = y.dim(-1), o.c = y.as<T>();
     o.bias = call.inputs.size() > 2 ? call.inputs[2].as<T>() : nullptr;
-    return launchProduct(o, call.attributes->integer("chunks"));
+    return launchProduct(o, call);
   });
 }
 
@@ -167,7 +175,7 @@ static KernelStatus dgrad(const KernelCall &call, size_t count) {
       int64_t k = call.inputs[i].dim(-1);
       o.terms[i] = {{call.inputs[i].as<T>(), k, 1}, {call.inputs[count + i].as<T>(), 1, n}, k};
     }
-    return launchProduct(o, call.attributes->integer("chunks"));
+    return launchProduct(o, call);
   });
 }
 
@@ -187,7 +195,7 @@ KernelStatus linearWgrad(const KernelCall &call) {
     Product<T, A> o{};
     o.terms[0] = {{dy.as<T>(), 1, m}, {x.as<T>(), 1, n}, dy.rows()};
     o.count = 1, o.m = m, o.n = n, o.c = dw.as<A>(), o.accumulate = call.accumulates(0);
-    return launchProduct(o, call.attributes->integer("chunks"));
+    return launchProduct(o, call);
   });
 }
 

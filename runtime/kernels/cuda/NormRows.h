@@ -28,17 +28,18 @@ inline constexpr int64_t mostNarrowWidth = 512;
 /// `run` rows, `stride` apart.
 struct PartRows {
   int64_t rows, width, samples, parts, rowsPerPart, run, stride;
+  int64_t first = 0, summed = parts; ///< parts whose sums are added
 
   /// One sample of all rows, in parts chosen by the shape.
   static PartRows ofAll(int64_t rows, int64_t width) {
     int64_t mostParts = width <= mostNarrowWidth ? 1024 : 256, rowsPerPart = (rows + mostParts - 1) / mostParts;
     return {rows, width, 1, (rows + rowsPerPart - 1) / rowsPerPart, rowsPerPart, rowsPerPart, rowsPerPart};
   }
-  /// Of each sample `chunks` parts; a position has `stride` rows (heads), which the parts share.
-  static PartRows ofChunks(int64_t rows, int64_t width, int64_t samples, int64_t chunks, int64_t heads) {
-    int64_t rowsPerPart = rows / samples / chunks;
-    return heads == 1 ? PartRows{rows, width, samples, chunks, rowsPerPart, rowsPerPart, rowsPerPart}
-                      : PartRows{rows, width, samples, chunks, rowsPerPart, heads / chunks, heads};
+  /// Of each sample the chunks; a position has `heads` rows, which the parts share. The sums of some may be wanted.
+  static PartRows ofChunks(int64_t rows, int64_t width, int64_t samples, ChunkRange chunks, int64_t heads) {
+    int64_t rowsPerPart = rows / samples / chunks.all, run = heads == 1 ? rowsPerPart : heads / chunks.all;
+    return {rows,         width,       samples, chunks.all, rowsPerPart, run, heads == 1 ? rowsPerPart : heads,
+            chunks.first, chunks.count};
   }
   int64_t count() const { return samples * parts; }
   /// Row `i` of `part`; beyond `rows` where the last part is short.

@@ -33,6 +33,7 @@ static std::string checkAttentionGradHead(const KernelCall &call) {
 
 static constexpr DeviceKernel table[] = {
     {{"accumulate", {accumulate, checkAccumulate}}},
+    {{"accumulate_nodes", {accumulateNodes, checkAccumulateNodes}}},
     {{"accumulate_tree", {accumulateTree, checkAccumulateTree}}},
     {{"adamw", {adamW, checkAdamW}}},
     {{"add", {add, checkAdd}}},
@@ -67,7 +68,9 @@ static constexpr DeviceKernel table[] = {
     {{"row_mean", {rowMean, checkRowMean}}},
     {{"slice", {slice, checkSlice}}},
     {{"softmax_sums", {softmaxSums, checkSoftmaxSums}}},
+    {{"stack_nodes", {stackNodes, checkStackNodes}}},
     {{"sum_leading", {sumLeading, checkSumLeading}}, sumLeadingWorkspace},
+    {{"sum_nodes", {sumNodes, checkSumNodes}}},
     {{"sum_positions", {sumPositions, checkSumPositions}}, sumPositionsWorkspace},
     {{"sum_squares", {sumSquares, checkSumSquares}}, sumSquaresWorkspace},
     {{"swiglu", {swiglu, checkSwiglu}}},

@@ -28,9 +28,9 @@ KernelStatus rmsNorm(const KernelCall &call) {
 
 static PartRows partRows(const KernelCall &call) {
   const TensorView &x = call.inputs[1];
-  int64_t chunks = call.attributes->integer("chunks");
-  return chunks > 0 ? PartRows::ofChunks(x.rows(), x.dim(-1), x.dim(0), chunks, 1)
-                    : PartRows::ofAll(x.rows(), x.dim(-1));
+  if (call.attributes->integer("chunks") == 0)
+    return PartRows::ofAll(x.rows(), x.dim(-1));
+  return PartRows::ofChunks(x.rows(), x.dim(-1), x.dim(0), ChunkRange::of(*call.attributes), 1);
 }
 
 size_t rmsNormGradWorkspace(const KernelCall &call) {

@@ -117,7 +117,8 @@ KernelStatus launchRmsGrad(const RmsGradOperands<T> &operands, const PartRows &r
   else
     aligned ? launchWith(rmsGradPart<T, vector, wideThreads, false>, wideThreads, 0)
             : launchWith(rmsGradPart<T, 1, wideThreads, false>, wideThreads, 0);
-  launchAddParts(launches, {operands.partial, rows.samples, rows.parts, rows.width}, 0, rows.width, dw, accumulate);
+  launchAddParts(launches, {operands.partial, rows.samples, rows.parts, rows.width, rows.first, rows.summed}, 0,
+                 rows.width, dw, accumulate);
   return launches;
 }
 

@@ -16,8 +16,10 @@ namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 static ColumnSums sumsOf(const KernelCall &call) {
   int64_t width = call.outputs[0].elements(), rows = call.inputs[0].elements() / width;
-  int64_t chunks = call.attributes->integer("chunks");
-  return chunks > 0 ? ColumnSums{rows, width, 1, chunks, rows / chunks} : ColumnSums::ofAll(rows, width);
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  return call.attributes->integer("chunks") > 0
+             ? ColumnSums{rows, width, 1, range.all, rows / range.all, range.first, range.count}
+             : ColumnSums::ofAll(rows, width);
 }
 
 size_t sumLeadingWorkspace(const KernelCall &call) {

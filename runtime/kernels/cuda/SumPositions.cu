@@ -15,8 +15,8 @@ namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 static ColumnSums sumsOf(const KernelCall &call) {
   const TensorView &x = call.inputs[0];
-  int64_t chunks = std::max<int64_t>(call.attributes->integer("chunks"), 1);
-  return {x.dim(0) * x.dim(1), x.dim(2), x.dim(0), chunks, x.dim(1) / chunks};
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  return {x.dim(0) * x.dim(1), x.dim(2), x.dim(0), range.all, x.dim(1) / range.all, range.first, range.count};
 }
 
 size_t sumPositionsWorkspace(const KernelCall &call) {

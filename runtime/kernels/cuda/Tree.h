@@ -12,6 +12,7 @@
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_TREE_H
 #define TGPT_RUNTIME_KERNELS_CUDA_TREE_H
 
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/api/SumTree.h"
 #include "runtime/kernels/cuda/Arithmetic.h"
 #include "runtime/kernels/cuda/Launch.h"
@@ -35,10 +36,10 @@ template <typename A, typename Addend> __device__ A sumScalars(int64_t n, const 
 }
 
 /// Partial sums of columns: groups x parts x stride elements, of which `width` from
-/// `offset` on are summed over the parts.
+/// `offset` on are summed over the parts, or over `count` of them from `first` on.
 template <typename A> struct Parts {
   A *sums;
-  int64_t groups, parts, stride;
+  int64_t groups, parts, stride, first = 0, count = parts;
 };
 
 inline constexpr int partThreads = 128;
@@ -51,9 +52,9 @@ __global__ void __launch_bounds__(partThreads)
   int64_t index = int64_t(blockIdx.x) * partThreads + threadIdx.x;
   if (index >= from.groups * width)
     return;
-  A *column = from.sums + index / width * from.parts * from.stride + offset + index % width;
-  for (int64_t distance = 1; distance < from.parts; distance *= 2)
-    for (int64_t part = 0; part + distance < from.parts; part += 2 * distance)
+  A *column = from.sums + (index / width * from.parts + from.first) * from.stride + offset + index % width;
+  for (int64_t distance = 1; distance < from.count; distance *= 2)
+    for (int64_t part = 0; part + distance < from.count; part += 2 * distance)
       column[part * from.stride] += column[(part + distance) * from.stride];
   to[index] = accumulate ? to[index] + column[0] : column[0];
 }

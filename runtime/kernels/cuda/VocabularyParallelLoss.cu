@@ -17,6 +17,7 @@
 // 75%. Tokens are added in f64. With attribute `chunks` the columns (of token_loss: the
 // tokens) are summed in so many equal parts, and these, in A, in a tree.//
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/RowSoftmax.h"
 #include "runtime/kernels/cuda/Tree.h"
 
@@ -27,8 +28,12 @@ template <typename T> struct RowOperands {
   const int32_t *labels;
   const AccumulatorOf<T> *most;
   AccumulatorOf<T> *sum, *labelLogit;
-  int64_t width, real, offset, chunks;
+  int64_t width, real, offset, chunks; ///< of all columns
+  int64_t first, count;                ///< chunks that are summed
   double vocabulary;
+
+  /// Where chunk `i` begins.
+  __device__ int64_t at(int64_t i) const { return i * (width / chunks); }
 
   /// Columns of chunk `i` that are no padding.
   __device__ int64_t realOf(int64_t i) const {
@@ -47,7 +52,7 @@ template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 4) m
   using A = AccumulatorOf<T>;
   const T *row = o.logits + blockIdx.x * o.width;
   A mean = sumScalars<A>(
-      o.chunks, [&](int64_t i) { return sumOf<V>(row + i * (o.width / o.chunks), o.realOf(i)) / A(o.vocabulary); });
+      o.count, [&](int64_t i) { return sumOf<V>(row + o.at(o.first + i), o.realOf(o.first + i)) / A(o.vocabulary); });
   if (threadIdx.x == 0)
     o.sum[blockIdx.x] = mean;
 }
@@ -56,13 +61,14 @@ template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 2) s
   using A = AccumulatorOf<T>;
   int64_t token = blockIdx.x, label = o.labels[token], local = label - o.offset;
   const T *row = o.logits + token * o.width;
-  A shift = o.most[token], sum = sumScalars<A>(o.chunks, [&](int64_t i) {
-                             return sumOfExponentials<V>(row + i * (o.width / o.chunks), o.realOf(i), shift);
+  A shift = o.most[token], sum = sumScalars<A>(o.count, [&](int64_t i) {
+                             return sumOfExponentials<V>(row + o.at(o.first + i), o.realOf(o.first + i), shift);
                            });
   if (threadIdx.x != 0)
     return;
   o.sum[token] = sum;
-  o.labelLogit[token] = label >= 0 && local >= 0 && local < o.real ? A(load(row[local])) : A(0);
+  bool isHere = local >= o.at(o.first) && local < o.at(o.first + o.count) && local < o.real;
+  o.labelLogit[token] = label >= 0 && isHere ? A(load(row[local])) : A(0);
 }
 
 /// The operands that all three have.
@@ -71,7 +77,8 @@ template <typename T> static RowOperands<T> rowOperands(const KernelCall &call) 
   o.logits = call.inputs[0].as<T>(), o.sum = call.outputs[0].as<AccumulatorOf<T>>();
   o.width = call.inputs[0].dim(-1), o.real = realColumns(call);
   o.offset = call.attributes->integer("vocab_offset");
-  o.chunks = std::max<int64_t>(call.attributes->integer("chunks"), 1);
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  o.chunks = range.all, o.first = range.first, o.count = range.count;
   o.vocabulary = double(call.attributes->integer("vocabulary"));
   return o;
 }
@@ -178,6 +185,8 @@ KernelStatus tokenLoss(const KernelCall &call) {
     Launches launches;
     launches.then(LaunchShape(unsigned(parts), lossThreads), lossOfPart<A>, o);
     bool inTree = call.attributes->integer("chunks") > 0;
+    ChunkRange range = inTree ? ChunkRange::of(*call.attributes) : ChunkRange{0, parts, parts};
+    partLoss += range.first, partCount += range.first, parts = range.count;
     A *sum = call.outputs[0].as<A>(), *count = call.outputs[1].as<A>();
     inTree ? launches.then(LaunchShape(1, 1), addLossParts<A, A>, partLoss, partCount, parts, sum, count)
            : launches.then(LaunchShape(1, 1), addLossParts<A, double>, partLoss, partCount, parts, sum, count);

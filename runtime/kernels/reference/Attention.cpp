@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/api/Philox.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
@@ -109,6 +110,7 @@ KernelStatus attentionGrad(const KernelCall &call) {
     in[i] = valuesOf(call.inputs[i]);
   const auto &[dout, q, k, v, o, lse] = in;
   std::vector<double> dq(q.size(), 0.0), dk(k.size(), 0.0), dv(v.size(), 0.0);
+  ChunkRange range = ChunkRange::of(*call.attributes);
   for (int64_t b = 0; b < g.batch; ++b)
     for (int64_t h = 0; h < g.heads; ++h)
       for (int64_t i = 0; i < g.sequence; ++i) {
@@ -120,6 +122,8 @@ KernelStatus attentionGrad(const KernelCall &call) {
           double dp = g.dot(dout, v, b, h, i, j), m = mask.factor(b, h, i, j), ds = g.scale * p * (m * dp - total);
           for (int64_t e = 0; e < g.c; ++e) {
             dq[g.at(b, i, h, e)] += ds * k[g.kvAt(b, j, h, e)];
+            if (!range.isAll() && !range.holds(h, g.heads)) // of one KV head
+              continue;
             dk[g.kvAt(b, j, h, e)] += ds * q[g.at(b, i, h, e)];
             dv[g.kvAt(b, j, h, e)] += m * p * dout[g.at(b, i, h, e)];
           }

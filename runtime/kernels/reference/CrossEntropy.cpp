@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -27,8 +28,9 @@ static double rowMaximum(const KernelCall &call, int64_t row) {
 
 static double rowSum(const KernelCall &call, int64_t row) {
   const TensorView &logits = call.inputs[0];
+  ChunkRange range = ChunkRange::of(*call.attributes);
   double sum = 0;
-  for (int64_t j = 0; j < realColumns(call); ++j)
+  for (int64_t j = range.beginIn(logits.dim(-1)); j < std::min(realColumns(call), range.endIn(logits.dim(-1))); ++j)
     sum += get(logits, row * logits.dim(-1) + j);
   return sum;
 }
@@ -95,23 +97,25 @@ KernelStatus rowMean(const KernelCall &call) {
 KernelStatus softmaxSums(const KernelCall &call) {
   const TensorView &logits = call.inputs[0], &labels = call.inputs[1], &most = call.inputs[2];
   int64_t v = logits.dim(-1), real = realColumns(call), offset = call.attributes->integer("vocab_offset");
+  ChunkRange range = ChunkRange::of(*call.attributes);
   for (int64_t t = 0; t < logits.rows(); ++t) {
     double sum = 0;
-    for (int64_t j = 0; j < real; ++j)
+    for (int64_t j = range.beginIn(v); j < std::min(real, range.endIn(v)); ++j)
       sum += std::exp(get(logits, t * v + j) - get(most, t));
     int64_t label = labels.as<int32_t>()[t], row = label - offset;
     put(call.outputs[0], t, sum);
-    put(call.outputs[1], t, label >= 0 && row >= 0 && row < real ? get(logits, t * v + row) : 0.0);
+    put(call.outputs[1], t, label >= 0 && row < real && range.holds(row, v) ? get(logits, t * v + row) : 0.0);
   }
   return {};
 }
 
 KernelStatus tokenLoss(const KernelCall &call) {
   double loss = 0, count = 0;
+  ChunkRange range = ChunkRange::of(*call.attributes);
   for (int64_t t = 0; t < call.inputs[0].elements(); ++t) {
     double lse = get(call.inputs[1], t) + std::log(get(call.inputs[2], t));
     put(call.outputs[2], t, lse);
-    if (call.inputs[0].as<int32_t>()[t] < 0)
+    if (call.inputs[0].as<int32_t>()[t] < 0 || !range.holds(t, call.inputs[0].elements()))
       continue;
     loss += tokenLoss(call, lse, get(call.inputs[3], t), call.inputs.size() > 4 ? get(call.inputs[4], t) : 0.0);
     count += 1;

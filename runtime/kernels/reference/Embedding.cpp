@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -27,7 +28,8 @@ KernelStatus embeddingGrad(const KernelCall &call) {
   const TensorView &ids = call.inputs[0], &dy = call.inputs[1], &dtable = call.outputs[0];
   int64_t offset = call.attributes->integer("vocab_offset"), rows = dtable.dim(0), width = dtable.dim(1);
   std::vector<double> sum(rows * width, 0.0);
-  for (int64_t t = 0; t < ids.elements(); ++t) {
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  for (int64_t t = range.beginIn(ids.elements()); t < range.endIn(ids.elements()); ++t) {
     int64_t row = int64_t(ids.as<int32_t>()[t]) - offset;
     if (row < 0 || row >= rows)
       continue;

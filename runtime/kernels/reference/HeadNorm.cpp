@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -35,12 +36,14 @@ KernelStatus headNormGrad(const KernelCall &call) {
   const TensorView &dy = call.inputs[0], &x = call.inputs[1], &w = call.inputs[2];
   int64_t c = w.dim(0), heads = x.elements() / c, sums = call.outputs[1].elements() / c; // a sum a sample, or one
   std::vector<double> dw(sums * c, 0.0);
+  ChunkRange range = ChunkRange::of(*call.attributes); // of the heads
   for (int64_t head = 0; head < heads; ++head) {
     double r = headRstd(x, head, c, call.attributes->real("epsilon")), dot = 0;
     for (int64_t j = 0; j < c; ++j) {
       int64_t i = head * c + j;
       dot += get(dy, i) * get(w, j) * get(x, i);
-      dw[head / (heads / sums) * c + j] += get(dy, i) * get(x, i) * r;
+      if (range.isAll() || range.holds(head % (x.dim(-1) / c), x.dim(-1) / c))
+        dw[head / (heads / sums) * c + j] += get(dy, i) * get(x, i) * r;
     }
     for (int64_t j = 0; j < c; ++j) {
       int64_t i = head * c + j;

@@ -56,6 +56,9 @@ KernelStatus fill(const KernelCall &call);
 KernelStatus copy(const KernelCall &call);
 KernelStatus accumulate(const KernelCall &call);
 KernelStatus accumulateTree(const KernelCall &call);
+KernelStatus accumulateNodes(const KernelCall &call);
+KernelStatus stackNodes(const KernelCall &call);
+KernelStatus sumNodes(const KernelCall &call);
 KernelStatus slice(const KernelCall &call);
 
 } // namespace tgpt::runtime::reference

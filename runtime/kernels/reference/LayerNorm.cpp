@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -37,6 +38,7 @@ KernelStatus layerNormGrad(const KernelCall &call) {
   const TensorView &rstd = call.inputs[4], &dx = call.outputs[0];
   int64_t d = x.dim(-1), sums = call.outputs[1].elements() / d; // a sum a sample, or one
   std::vector<double> dw(sums * d, 0.0), dbias(sums * d, 0.0), g(d), n(d);
+  ChunkRange range = ChunkRange::of(*call.attributes); // of the positions
   for (int64_t i = 0; i < x.rows(); ++i) {
     int64_t sum = i / (x.rows() / sums) * d;
     double r = get(rstd, i), meanG = 0, meanGN = 0;
@@ -45,6 +47,8 @@ KernelStatus layerNormGrad(const KernelCall &call) {
       g[j] = get(dy, i * d + j) * get(w, j);
       meanG += g[j] / double(d);
       meanGN += g[j] * n[j] / double(d);
+      if (!range.isAll() && !range.holds(i % x.dim(1), x.dim(1)))
+        continue;
       dw[sum + j] += get(dy, i * d + j) * n[j];
       dbias[sum + j] += get(dy, i * d + j);
     }

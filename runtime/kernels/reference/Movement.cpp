@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "cost/SumNodes.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -47,6 +48,45 @@ KernelStatus accumulateTree(const KernelCall &call) {
         if (number >> level & 1)
           sum += get(call.outputs[level], i);
     put(call.outputs[number == last ? call.outputs.size() - 1 : level], i, sum);
+  }
+  return {};
+}
+
+/// The outputs hold the nodes of the addends of a rank so far, from the left; x joins those that end where it begins.
+KernelStatus accumulateNodes(const KernelCall &call) {
+  int64_t parts = call.attributes->integer("parts"), ofRank = call.attributes->integer("micro_batches") * parts;
+  int64_t number =
+      call.inputs[1].as<int32_t>()[0] / (call.inputs[1].elements() / parts) + call.attributes->integer("part");
+  if (number < 0 || number >= ofRank * call.attributes->integer("ranks"))
+    return {"accumulate_nodes: the number of the samples is not below their count"};
+  int64_t first = number / ofRank * ofRank, before = countSumNodes(first, number - first);
+  int64_t after = countSumNodes(first, number - first + 1);
+  for (int64_t i = 0; i < call.inputs[0].elements(); ++i) {
+    double sum = get(call.inputs[0], i);
+    for (int64_t node = before - 1; node >= after - 1; --node)
+      sum += get(call.outputs[node], i);
+    put(call.outputs[after - 1], i, sum);
+  }
+  return {};
+}
+
+KernelStatus stackNodes(const KernelCall &call) {
+  int64_t size = call.inputs[0].elements();
+  for (size_t row = 0; row < call.inputs.size(); ++row)
+    for (int64_t i = 0; i < size; ++i)
+      put(call.outputs[0], int64_t(row) * size + i, get(call.inputs[row], i));
+  return {};
+}
+
+KernelStatus sumNodes(const KernelCall &call) {
+  const TensorView &x = call.inputs[0], &y = call.outputs[0];
+  int64_t nodes = call.attributes->integer("nodes"), addends = call.attributes->integer("addends");
+  for (int64_t i = 0; i < y.elements(); ++i) {
+    double sum = 0;
+    for (int64_t rank = 0; rank < x.dim(0) / nodes; ++rank)
+      for (int64_t node = 0; node < countSumNodes(rank * addends, addends); ++node)
+        sum += get(x, (rank * nodes + node) * y.elements() + i);
+    put(y, i, sum);
   }
   return {};
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -13,9 +14,15 @@
 namespace tgpt::runtime::reference {
 
 KernelStatus sumSquares(const KernelCall &call) {
+  const TensorView &x = call.inputs[0];
+  ChunkRange range = ChunkRange::of(*call.attributes);
+  int64_t dim = call.attributes->integer("chunk_dim"), inner = 1;
+  for (int64_t i = dim + 1; i < x.rank; ++i)
+    inner *= x.shape[i];
   double sum = 0;
-  for (int64_t i = 0; i < call.inputs[0].elements(); ++i)
-    sum += get(call.inputs[0], i) * get(call.inputs[0], i);
+  for (int64_t i = 0; i < x.elements(); ++i)
+    if (range.isAll() || range.holds(i / inner % x.shape[dim], x.shape[dim]))
+      sum += get(x, i) * get(x, i);
   put(call.outputs[0], 0, sum);
   return {};
 }

@@ -12,6 +12,7 @@ namespace tgpt::runtime::reference {
 
 static constexpr KernelEntry table[] = {
     {"accumulate", {accumulate, checkAccumulate}},
+    {"accumulate_nodes", {accumulateNodes, checkAccumulateNodes}},
     {"accumulate_tree", {accumulateTree, checkAccumulateTree}},
     {"adamw", {adamW, checkAdamW}},
     {"add", {add, checkAdd}},
@@ -46,7 +47,9 @@ static constexpr KernelEntry table[] = {
     {"row_mean", {rowMean, checkRowMean}},
     {"slice", {slice, checkSlice}},
     {"softmax_sums", {softmaxSums, checkSoftmaxSums}},
+    {"stack_nodes", {stackNodes, checkStackNodes}},
     {"sum_leading", {sumLeading, checkSumLeading}},
+    {"sum_nodes", {sumNodes, checkSumNodes}},
     {"sum_positions", {sumPositions, checkSumPositions}},
     {"sum_squares", {sumSquares, checkSumSquares}},
     {"swiglu", {swiglu, checkSwiglu}},

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/reference/Element.h"
 #include "runtime/kernels/reference/Kernels.h"
 
@@ -33,11 +34,13 @@ KernelStatus rmsNormGrad(const KernelCall &call) {
   const TensorView &dx = call.outputs[0];
   int64_t d = x.dim(-1), sums = call.outputs[1].elements() / d; // a sum a sample, or one
   std::vector<double> dw(sums * d, 0.0);
+  ChunkRange range = ChunkRange::of(*call.attributes); // of the positions
   for (int64_t i = 0; i < x.rows(); ++i) {
     double r = get(rstd, i), dot = 0;
     for (int64_t j = 0; j < d; ++j) {
       dot += get(dy, i * d + j) * get(w, j) * get(x, i * d + j);
-      dw[i / (x.rows() / sums) * d + j] += get(dy, i * d + j) * get(x, i * d + j) * r;
+      if (range.isAll() || range.holds(i % x.dim(1), x.dim(1)))
+        dw[i / (x.rows() / sums) * d + j] += get(dy, i * d + j) * get(x, i * d + j) * r;
     }
     for (int64_t j = 0; j < d; ++j)
       put(dx, i * d + j, r * (get(dy, i * d + j) * get(w, j) - get(x, i * d + j) * r * r * dot / double(d)));

@@ -139,6 +139,43 @@ static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, i
       .integer("chunks", chunks);
 }
 
+/// The cases from number `from` on, adding up some of their chunks: one of equal parts of the samples, and a node.
+static void addSomeChunks(Cases &cases, size_t from) {
+  for (size_t i = from, end = cases.size(); i < end; ++i) {
+    Case some = cases[i];
+    bool sumsSamples = some.kernel == "linear_wgrad" || some.kernel == "sum_leading" ||
+                       some.kernel == "embedding_grad" || some.kernel == "token_loss";
+    bool sharesKvHead = some.kernel != "attention_grad" || some.inputs[2].dim(2) < some.inputs[1].dim(2);
+    if (some.attributes.integer("chunks") < 3 || some.kernel == "attention" || !sharesKvHead)
+      continue;
+    if (some.kernel == "linear")
+      some.inputs.pop_back(); // a bias is no part of a node
+    for (int64_t number : {0, 1}) {
+      Case made = some;
+      made.label += (sumsSamples ? " part " : " node ") + std::to_string(number);
+      made.attributes.set(sumsSamples ? "part" : "node", number);
+      made.attributes.set(sumsSamples ? "parts" : "nodes",
+                          sumsSamples ? some.attributes.integer("chunks") : int64_t(1));
+      if (!sumsSamples)
+        made.attributes.set("first_chunk", some.attributes.integer("chunks"));
+      cases.push_back(std::move(made));
+    }
+  }
+}
+
+/// Nodes of ranks with 3 and 5 addends.
+static void addNodes(Cases &cases, DType t, int64_t n) {
+  for (int number = 0; number < 6; ++number) {
+    CaseBuilder builder(cases, "accumulate_nodes", accumulatorOf(t));
+    builder.inA({n}).tokens({1}, number, number + 1).integer("micro_batches", 3).integer("ranks", 2);
+    builder.integer("part", 0).integer("parts", 1).integer("accumulate", 3).outA({n}).outA({n});
+  }
+  CaseBuilder(cases, "stack_nodes", t).in({n, 3}).in({n, 3}).out({2, n, 3});
+  CaseBuilder(cases, "stack_nodes", t).in({}).out({1});
+  CaseBuilder(cases, "sum_nodes", t).in({4, n}).out({n}).integer("addends", 3).integer("nodes", 2);
+  CaseBuilder(cases, "sum_nodes", t).in({9, n, 2}).out({n, 2}).integer("addends", 5).integer("nodes", 3);
+}
+
 /// Every micro-batch of steps of 2, 5 and 8 of them.
 static void addAccumulateTree(Cases &cases, DType t, int64_t n) {
   for (auto [microBatches, levels] : {std::pair(2, 1), {5, 3}, {8, 3}})
@@ -156,6 +193,11 @@ void tgpt::test::addChunkedCases(Cases &cases, DType t) {
   addChunked(cases, t, 3, 5, 24, 7, 4);
   addChunked(cases, t, 4, 33, 80, 70, 8);
   addChunked(cases, t, 5, 290, 66, 300, 2);
+  size_t first = cases.size();
+  addChunked(cases, t, 3, 5, 24, 7, 6);
+  addSomeChunks(cases, first);
+  addNodes(cases, t, 7);
+  addNodes(cases, t, 1501);
   addAccumulateTree(cases, t, 7);
   addAccumulateTree(cases, t, 17001);
   addChunked(cases, t, 5, 130, 320, 270, 8);

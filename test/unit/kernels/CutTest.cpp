@@ -8,10 +8,12 @@
 // What --reduction=canonical rests on. A kernel's operands are cut into 2 and 4 parts
 // as ranks and micro-batches would hold them: what is cut of an output must be that part
 // of the whole output, and what is summed must give it when the parts are added in a
-// tree (api/SumTree.h), to the last bit. Without the attribute `chunks` it must not, or
+// tree (api/SumTree.h), to the last bit. Where the chunks of a part are no power of two,
+// that holds for its nodes (cost/SumNodes.h). Without the attribute `chunks` it must not, or
 // the test could not fail.
 //
 //===----------------------------------------------------------------------===//
+#include "cost/SumNodes.h"
 #include "runtime/kernels/api/SumTree.h"
 #include "test/unit/kernels/Case.h"
 
@@ -86,7 +88,8 @@ protected:
     if (kase.attributes)
       kase.attributes(made.attributes, part, parts);
   }
-  std::vector<Tensor> runPart(const Case &all, const Kernel &kernel, bool isChunked, int64_t part, int64_t parts) {
+  std::vector<Tensor> runPart(const Case &all, const Kernel &kernel, bool isChunked, int64_t part, int64_t parts,
+                              std::optional<int64_t> node = {}) {
     const CutCall &kase = GetParam();
     Case made = all;
     for (size_t i = 0; i < kase.inputs.size(); ++i)
@@ -94,7 +97,45 @@ protected:
     for (size_t o = 0; o < kase.outputs.size(); ++o)
       made.outputs[o] = cut(all.outputs[o], kase.outputs[o], kase.outputDims[o], part, parts);
     setAttributes(made, isChunked, part, parts);
+    if (node) {
+      made.attributes.set("nodes", int64_t(1));
+      made.attributes.set("node", *node);
+      made.attributes.set("first_chunk", part * (kase.chunks / parts));
+    }
     return made.run(kernel);
+  }
+
+  /// Elements of the whole outputs that the nodes of the parts do not give.
+  int64_t countDifferentNodes(const Kernel &kernel, const Kernel &sumNodes, DType dtype, int64_t parts) {
+    const CutCall &kase = GetParam();
+    int64_t addends = kase.chunks / parts, nodes = mostSumNodes(addends, parts), different = 0;
+    Case all = call(dtype, true);
+    std::vector<Tensor> expected = all.run(kernel);
+    std::vector<std::vector<Tensor>> got;
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t node = 0; node < nodes; ++node)
+        got.push_back(runPart(all, kernel, true, part, parts, node));
+    for (size_t o = 0; o < expected.size(); ++o) {
+      int dim = kase.outputDims[o];
+      for (int64_t part = 0; part < parts && dim != summed; ++part) // whole with every node
+        for (int64_t node = 0; node < nodes; ++node)
+          different +=
+              cut(expected[o], kase.outputs[o], dim, part, parts).bytes() != got[part * nodes + node][o].bytes();
+      if (dim != summed)
+        continue;
+      int64_t size = expected[o].elements();
+      Tensor rows(expected[o].dtype(), {int64_t(got.size()), size}), sum(expected[o].dtype(), {size});
+      for (size_t row = 0; row < got.size(); ++row)
+        for (int64_t i = 0; i < size; ++i)
+          rows.set(int64_t(row) * size + i, got[row][o].get(i));
+      Case total{"sum_nodes", "sum_nodes", dtype, {rows}, {sum}, {}};
+      total.attributes.set("addends", withoutPowersOfTwo(addends));
+      total.attributes.set("nodes", nodes);
+      Tensor added = total.run(sumNodes).front();
+      for (int64_t i = 0; i < size; ++i)
+        different += added.get(i) != expected[o].get(i);
+    }
+    return different;
   }
 
   /// Elements of the whole outputs that the parts do not give.
@@ -298,6 +339,88 @@ static std::vector<CutCall> unorderedCalls() {
 
 INSTANTIATE_TEST_SUITE_P(Calls, UnorderedCutTest, testing::ValuesIn(unorderedCalls()),
                          [](const auto &info) { return info.param.kernel + ("_" + std::to_string(info.index)); });
+
+/// Chunks of which a half or a quarter is no power of two.
+class NodesTest : public CutTest {};
+
+TEST_P(NodesTest, NodesHaveTheBitsOfTheWhole) {
+  for (const CpuKernelBuild &build : judgedBuilds())
+    for (DType dtype : {DType::F32, DType::F64})
+      for (int64_t parts : {2, 4})
+        EXPECT_EQ(countDifferentNodes(*findKernel(build.table, GetParam().kernel),
+                                      *findKernel(build.table, "sum_nodes"), dtype, parts),
+                  0)
+            << build.name << " " << name(dtype) << ", " << parts << " parts";
+}
+
+static std::vector<CutCall> nodeCalls() {
+  std::vector<CutCall> nodes = {
+      {"linear_wgrad", {{20, 3, 37}, {20, 3, 29}}, {0, 0}, {{37, 29}}, {summed}, 20},
+      {"sum_leading", {{24, 5, 37}}, {0}, {{5, 37}}, {summed}, 24},
+      {"embedding_grad", {{28, 5}, {28, 5, 37}}, {0, 0}, {{16, 37}}, {summed}, 28, {}, {0}},
+      {"head_norm_grad",
+       {{3, 10, 108}, {3, 10, 108}, {9}},
+       {2, 2, whole},
+       {{3, 10, 108}, {3, 9}},
+       {2, summed},
+       12,
+       normEpsilon},
+  };
+  for (CutCall call : calls) {
+    int64_t size = call.inputs[0][std::max(call.inputDims[0], 0)];
+    if (!call.isSummed() || size % 20 * (size % 24) != 0 || call.kernel == std::string("head_norm_grad"))
+      continue;
+    call.chunks = call.kernel == std::string("attention_grad") ? 12 : size % 24 == 0 ? 24 : 20;
+    nodes.push_back(call);
+  }
+  return nodes;
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, NodesTest, testing::ValuesIn(nodeCalls()),
+                         [](const auto &info) { return info.param.kernel + ("_" + std::to_string(info.index)); });
+
+// Ranks whose addends are no node keep a list, which together is the tree over all.
+TEST(AccumulateNodes, AddsAsTheTreeDoes) {
+  std::mt19937 random{5};
+  for (const CpuKernelBuild &build : judgedBuilds())
+    for (auto [ranks, microBatches, parts] :
+         {std::tuple<int64_t, int64_t, int64_t>{2, 3, 1}, {3, 1, 5}, {5, 7, 1}, {2, 2, 3}, {3, 6, 1}, {1, 3, 3}}) {
+      int64_t addends = microBatches * parts, nodes = mostSumNodes(addends, ranks), samples = 2 * parts;
+      std::vector<float> values(ranks * addends);
+      Tensor rows(DType::F32, {ranks * nodes, 1});
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        Case call{"accumulate_nodes",
+                  "accumulate_nodes",
+                  DType::F32,
+                  {Tensor(DType::F32, {1}), Tensor(DType::I32, {samples})},
+                  std::vector<Tensor>(mostSumNodesAtHand(addends, ranks), Tensor(DType::F32, {1})),
+                  {}};
+        for (Tensor &node : call.outputs)
+          node.set(0, 1e30); // what an earlier step left
+        for (int64_t i = 0; i < addends; ++i) {
+          values[rank * addends + i] = std::uniform_real_distribution<float>(-1, 1)(random);
+          call.attributes = {};
+          call.attributes.set("micro_batches", microBatches);
+          call.attributes.set("ranks", ranks);
+          call.attributes.set("parts", parts);
+          call.attributes.set("part", i % parts);
+          call.attributes.set("accumulate", (int64_t(1) << call.outputs.size()) - 1);
+          call.inputs[0].set(0, values[rank * addends + i]);
+          for (int64_t s = 0; s < samples; ++s)
+            call.inputs[1].set(s, double((rank * addends + i) / parts * samples + s));
+          call.outputs = call.run(*findKernel(build.table, "accumulate_nodes"));
+        }
+        for (int64_t node = 0; node < nodes; ++node)
+          rows.set(rank * nodes + node, call.outputs[node].get(0));
+      }
+      Case total{"sum_nodes", "sum_nodes", DType::F32, {rows}, {Tensor(DType::F32, {1})}, {}};
+      total.attributes.set("addends", withoutPowersOfTwo(addends));
+      total.attributes.set("nodes", nodes);
+      EXPECT_EQ(float(total.run(*findKernel(build.table, "sum_nodes")).front().get(0)),
+                sumScalarsInTree<float>(ranks * addends, [&](int64_t i) { return values[i]; }))
+          << build.name << " " << ranks << " ranks of " << microBatches << " x " << parts;
+    }
+}
 
 // The order of the additions, where a chunk is a token's loss or a micro-batch.
 TEST(AccumulateTree, AddsAsTheTreeDoes) {

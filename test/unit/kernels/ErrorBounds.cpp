@@ -80,6 +80,10 @@ static void accumulateTree(Judged &j) {
   sumOfProducts(j, int64_t(j.kase.outputs.size()) + 1);
 }
 
+static void sumNodes(Judged &j) {
+  sumOfProducts(j, j.kase.inputs[0].dim(0));
+}
+
 /// x^2 of an f32 is exact in f64; n additions in f64. The sums of chunks are rounded to A
 /// and added in A.
 static void sumSquares(Judged &j) {
@@ -266,6 +270,7 @@ static void accumulate(Judged &j) {
 
 static const std::map<std::string, void (*)(Judged &)> table = {
     {"accumulate", accumulate},
+    {"accumulate_nodes", accumulateTree},
     {"accumulate_tree", accumulateTree},
     {"adamw", adamW},
     {"add", addition},
@@ -300,7 +305,9 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"row_mean", rowMean},
     {"slice", exact},
     {"softmax_sums", softmaxSums},
+    {"stack_nodes", exact},
     {"sum_leading", sumLeading},
+    {"sum_nodes", sumNodes},
     {"sum_positions", sumPositions},
     {"sum_squares", sumSquares},
     {"swiglu", swiglu},
