@@ -38,6 +38,7 @@ static Snapshot snapshotOf(const Job &job, const StepMetrics &metrics) {
 std::vector<Snapshot> tgpt::runtime::train(const plan::Plan &plan, const TrainingSettings &settings) {
   JobOptions options;
   options.watchdogSeconds = settings.watchdogSeconds;
+  options.device = settings.device;
   Job job(plan, options);
   job.initializeVariables();
   TokenPattern inputs(plan, settings.learningRate, settings.ignored);

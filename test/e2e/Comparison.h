@@ -22,6 +22,7 @@
 #ifndef TGPT_TEST_E2E_COMPARISON_H
 #define TGPT_TEST_E2E_COMPARISON_H
 
+#include "runtime/engine/Job.h"
 #include "test/e2e/TokenPattern.h"
 #include "test/e2e/Values.h"
 
@@ -46,6 +47,7 @@ struct TrainingSettings {
   double learningRate = 1e-2;
   IgnoredLabels ignored = IgnoredLabels::Uneven;
   double watchdogSeconds = 60;
+  DeviceOptions device = {}; // by default ranks compute on the host
 };
 
 /// Trains the plan from its first weights; a snapshot a step. Throws Error where
