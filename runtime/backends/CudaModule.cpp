@@ -50,6 +50,7 @@ static std::unique_ptr<DeviceTransport> connect(const DeviceTransportRequest &re
 extern "C" void tgptMakeCudaBackend(DeviceBackend &backend) {
   backend.device = makeCudaDevice();
   backend.kernels = deviceKernels("cuda", cuda::cublasLtKernelTable(), slowestFlopsPerSecond);
+  useFusedKernels(backend, cuda::cublasLtFusedKernels());
   useDeviceQueue(backend);
   backend.connect = connect;
   backend.deviceOf = [](int64_t rank) { return static_cast<int>(rank); };

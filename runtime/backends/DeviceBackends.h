@@ -10,6 +10,7 @@
 #include "runtime/device/EmulatedDevice.h"
 #include "runtime/engine/DeviceBackend.h"
 #include "runtime/kernels/cuda/Registry.h"
+#include "runtime/kernels/cuda/cublaslt/Fusion.h"
 
 #include <memory>
 #include <span>
@@ -26,6 +27,9 @@ std::shared_ptr<const DeviceBackend> emulatedBackend(const EmulatedDeviceOptions
 
 /// Device kernels as a kernel set.
 KernelSet deviceKernels(std::string name, std::span<const cuda::DeviceKernel> table, double slowestFlopsPerSecond);
+
+/// Pairs of calls that one kernel does (cublaslt/Fusion.h).
+void useFusedKernels(DeviceBackend &backend, std::span<const cuda::FusedKernel> kernels);
 
 /// The queue and the faults of runtime/kernels/cuda.
 void useDeviceQueue(DeviceBackend &backend);

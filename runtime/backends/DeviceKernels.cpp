@@ -28,6 +28,21 @@ KernelSet tgpt::runtime::deviceKernels(std::string name, std::span<const cuda::D
   return set;
 }
 
+void tgpt::runtime::useFusedKernels(DeviceBackend &backend, std::span<const cuda::FusedKernel> kernels) {
+  backend.fuse = [kernels](std::span<const SegmentCall> segment) {
+    std::vector<cuda::PlannedCall> calls;
+    for (const SegmentCall &call : segment)
+      calls.push_back({call.kernel, call.call});
+    std::vector<FusedCalls> found;
+    for (cuda::FusedCall &fused : cuda::findFusions(calls, kernels)) {
+      size_t workspaceBytes = fused.kernel->workspaceBytes ? fused.kernel->workspaceBytes(fused.call()) : 0;
+      found.push_back({fused.first, fused.second, fused.kernel->function, workspaceBytes, std::move(fused.inputs),
+                       std::move(fused.outputs), std::move(fused.attributes)});
+    }
+    return found;
+  };
+}
+
 void tgpt::runtime::useDeviceQueue(DeviceBackend &backend) {
   backend.bindQueue = [](const DeviceQueue &queue) {
     cuda::queue() = {queue.stream.handle, queue.workspace, queue.workspaceBytes, queue.fault};

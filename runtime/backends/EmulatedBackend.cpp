@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/backends/DeviceBackends.h"
 #include "runtime/engine/EmulatedTransport.h"
+#include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 
 using namespace tgpt::runtime;
 
@@ -15,7 +16,8 @@ static constexpr double slowestFlopsPerSecond = 2e5;
 std::shared_ptr<const DeviceBackend> tgpt::runtime::emulatedBackend(const EmulatedDeviceOptions &options) {
   auto backend = std::make_shared<DeviceBackend>();
   backend->device = std::make_shared<EmulatedDevice>(options);
-  backend->kernels = deviceKernels("cuda-emulated", cuda::emulated::kernelTable(), slowestFlopsPerSecond);
+  backend->kernels = deviceKernels("cuda-emulated", cuda::emulated::productTable(), slowestFlopsPerSecond);
+  useFusedKernels(*backend, cuda::emulated::fusedKernels());
   useDeviceQueue(*backend);
   backend->connect = connectEmulated;
   backend->deviceOf = [](int64_t rank) { return static_cast<int>(rank); };

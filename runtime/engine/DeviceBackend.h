@@ -18,6 +18,9 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace tgpt::runtime {
 
@@ -29,9 +32,28 @@ struct DeviceQueue {
   int32_t *fault = nullptr; // in device memory: what the data does wrong; 0 is nothing
 };
 
+/// An instruction of a segment, in its order, at its addresses; without a kernel it is none.
+struct SegmentCall {
+  std::string_view kernel;
+  KernelCall call;
+};
+
+/// One call that does two of a segment: it runs in the place of `first`, and `second` is left out.
+struct FusedCalls {
+  size_t first = 0, second = 0;
+  KernelFunction function = nullptr;
+  size_t workspaceBytes = 0;
+  std::vector<TensorView> inputs, outputs;
+  Attributes attributes;
+
+  KernelCall call() const { return {inputs, outputs, &attributes}; }
+};
+
 struct DeviceBackend {
   std::shared_ptr<DeviceRuntime> device;
   KernelSet kernels;
+  /// Which calls of a segment are one for these kernels; null: none.
+  std::function<std::vector<FusedCalls>(std::span<const SegmentCall> segment)> fuse;
   /// Makes a queue the calling thread's, for the kernels that it calls from now on.
   std::function<void(const DeviceQueue &)> bindQueue;
   /// "cross_entropy: a label is not below the vocabulary size"; null for none.

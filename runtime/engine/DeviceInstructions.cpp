@@ -38,14 +38,17 @@ void DeviceRank::issue(const DeviceSegment &segment, int index) {
 }
 
 void DeviceRank::issueKernel(const DeviceSegment &segment, int index) {
-  const BoundInstruction &instruction = segment.bound->instructions[static_cast<size_t>(index)];
-  device.issue(
-      compute, instruction.source->opcode(), segment.accesses[static_cast<size_t>(index)], [this, &instruction] {
-        backend.bindQueue({compute, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base())});
-        KernelStatus status = instruction.function(instruction.call);
-        if (!status.ok())
-          throw InstructionFailed(instruction, status.error);
-      });
+  auto at = static_cast<size_t>(index);
+  const BoundInstruction &instruction = segment.bound->instructions[at];
+  if (segment.isLeftOut[at])
+    return;
+  const FusedCalls *fusion = segment.fusedAt[at];
+  device.issue(compute, instruction.source->opcode(), segment.accesses[at], [this, &instruction, fusion] {
+    backend.bindQueue({compute, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base())});
+    KernelStatus status = fusion ? fusion->function(fusion->call()) : instruction.function(instruction.call);
+    if (!status.ok())
+      throw InstructionFailed(instruction, status.error);
+  });
 }
 
 /// Without streams for them, started collectives run where they are started.

@@ -65,6 +65,8 @@ void DeviceRank::bind(RankProgram &boundProgram, SchedulePlace &boundPlace, Devi
       addSegment(*entry.segment);
     entries.push_back({&segments.at(entry.segment), entry.microBatch, 0, OwnedEvent(device, device.createEvent())});
   }
+  for (const auto &[bound, segment] : segments)
+    fused += static_cast<int64_t>(segment.fusions.size());
   layOutInputs();
   addMailboxes();
   takeWorkspace();
@@ -74,15 +76,20 @@ static bool isExchangeBetweenStages(const BoundInstruction &instruction) {
   return instruction.source->kind() == plan::Instruction::SEND || instruction.source->kind() == plan::Instruction::RECV;
 }
 
+static std::vector<DeviceAccess> accessesOf(std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
+  std::vector<DeviceAccess> list;
+  for (const TensorView &input : inputs)
+    list.push_back({input.data, input.bytes(), false});
+  for (const TensorView &output : outputs)
+    list.push_back({output.data, output.bytes(), true});
+  return list;
+}
+
 void DeviceRank::addSegment(const BoundSegment &bound) {
   DeviceSegment &segment = segments[&bound];
   segment.bound = &bound;
   for (const BoundInstruction &instruction : bound.instructions) {
-    std::vector<DeviceAccess> &list = segment.accesses.emplace_back();
-    for (const TensorView &input : instruction.call.inputs)
-      list.push_back({input.data, input.bytes(), false});
-    for (const TensorView &output : instruction.call.outputs)
-      list.push_back({output.data, output.bytes(), true});
+    segment.accesses.push_back(accessesOf(instruction.call.inputs, instruction.call.outputs));
     if (instruction.exchange && tensor)
       segment.flights.push_back({OwnedEvent(device, device.createEvent()), OwnedEvent(device, device.createEvent())});
     bool isInput = instruction.source->kind() == plan::Instruction::INPUT;
@@ -90,7 +97,28 @@ void DeviceRank::addSegment(const BoundSegment &bound) {
     if (isInput)
       segment.inputBytes += roundedUp(instruction.call.outputs[0].bytes());
   }
+  addFusions(segment);
   cutIntoPieces(segment);
+}
+
+/// Sends and receives are no calls, but they are between some: all that they use counts.
+void DeviceRank::addFusions(DeviceSegment &segment) const {
+  const std::vector<BoundInstruction> &all = segment.bound->instructions;
+  segment.fusedAt.resize(all.size());
+  segment.isLeftOut.resize(all.size());
+  if (!backend.fuse)
+    return;
+  std::vector<SegmentCall> calls;
+  for (const BoundInstruction &instruction : all) {
+    bool isKernel = instruction.source->kind() == plan::Instruction::KERNEL;
+    calls.push_back({isKernel ? std::string_view(instruction.source->opcode()) : std::string_view(), instruction.call});
+  }
+  segment.fusions = backend.fuse(calls);
+  for (const FusedCalls &fusion : segment.fusions) {
+    segment.fusedAt[fusion.first] = &fusion;
+    segment.isLeftOut[fusion.second] = true;
+    segment.accesses[fusion.first] = accessesOf(fusion.inputs, fusion.outputs);
+  }
 }
 
 /// Where a message is exchanged while a started collective is in flight, nothing of the segment is captured: its two
@@ -174,16 +202,22 @@ void DeviceRank::addMailboxes() {
   }
 }
 
+size_t DeviceRank::workspaceOf(const DeviceSegment &segment, size_t index) {
+  if (const FusedCalls *fusion = segment.fusedAt[index])
+    return fusion->workspaceBytes;
+  return segment.isLeftOut[index] ? 0 : segment.bound->instructions[index].workspaceBytes;
+}
+
 /// The calls of a rank follow each other, so the largest need is everyone's.
 void DeviceRank::takeWorkspace() {
   size_t most = 0;
   for (const auto &[bound, segment] : segments)
-    for (const BoundInstruction &instruction : bound->instructions)
-      most = std::max(most, instruction.workspaceBytes);
+    for (size_t i = 0; i < bound->instructions.size(); ++i)
+      most = std::max(most, workspaceOf(segment, i));
   workspace = take(device, request, number, std::max<size_t>(roundedUp(most), 1), "kernels' workspace");
   for (auto &[bound, segment] : segments)
     for (size_t i = 0; i < bound->instructions.size(); ++i)
-      if (size_t bytes = bound->instructions[i].workspaceBytes)
+      if (size_t bytes = workspaceOf(segment, i))
         segment.accesses[i].push_back({workspace.base(), bytes, true});
 }
 

@@ -68,6 +68,7 @@ public:
   /// "12345 bytes of arena, 4096 of workspace, 256 of inputs".
   std::string memoryText() const;
   int64_t replayedPieces() const { return replays; }
+  int64_t fusedCalls() const { return fused; }
 
 private:
   static constexpr size_t noInput = ~size_t(0);
@@ -85,8 +86,11 @@ private:
     const BoundSegment *bound = nullptr;
     std::vector<Flight> flights;                     // by BoundInstruction::flight
     std::vector<std::vector<DeviceAccess>> accesses; // by instruction
-    std::vector<size_t> inputs;                      // by instruction: offset within the segment's inputs
-    size_t inputBase = 0, inputBytes = 0;            // in the device's block of inputs
+    std::vector<FusedCalls> fusions;
+    std::vector<const FusedCalls *> fusedAt; // by instruction: the first of two that are one call
+    std::vector<bool> isLeftOut;             // by instruction: the second
+    std::vector<size_t> inputs;              // by instruction: offset within the segment's inputs
+    size_t inputBase = 0, inputBytes = 0;    // in the device's block of inputs
     std::vector<Piece> pieces;
     int64_t runs = 0;
   };
@@ -105,9 +109,11 @@ private:
 
   // Setting up: DeviceRank.cpp.
   void addSegment(const BoundSegment &bound);
+  void addFusions(DeviceSegment &segment) const;
   void cutIntoPieces(DeviceSegment &segment) const;
   void layOutInputs();
   void addMailboxes();
+  static size_t workspaceOf(const DeviceSegment &segment, size_t index);
   void takeWorkspace();
 
   // A step: DeviceStep.cpp.
@@ -154,7 +160,7 @@ private:
   std::vector<int64_t> sentToItself, receivedFromItself; // by channel, in this step
   std::vector<Metric> metrics;                           // by the job's metric index
   OwnedEvent passed;                                     // with waitsForEach
-  int64_t replays = 0;
+  int64_t replays = 0, fused = 0;
   bool isCapturing = false;
 };
 

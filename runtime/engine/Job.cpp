@@ -136,6 +136,13 @@ int64_t Job::replayedPieces() const {
   return count;
 }
 
+int64_t Job::fusedCalls() const {
+  int64_t count = 0;
+  for (const std::unique_ptr<DeviceRank> &device : impl->deviceRanks)
+    count += device ? device->fusedCalls() : 0;
+  return count;
+}
+
 bool Job::foundStuck() const {
   return impl->failures.foundStuck();
 }

@@ -147,6 +147,8 @@ public:
   std::vector<std::string> deviceSummary() const;
   /// Captured pieces that were launched since the start, on all ranks of this process.
   int64_t replayedPieces() const;
+  /// Pairs of calls that are one on the devices of this process, over their segments and slots.
+  int64_t fusedCalls() const;
 
   /// After a JobFailure: whether this process alone knows the places of all ranks, and so should report it.
   bool foundStuck() const;

@@ -113,11 +113,25 @@ INSTANTIATE_TEST_SUITE_P(Plans, DeviceKernels, testing::ValuesIn(kernelSettings)
 
 TEST(DeviceKernelsInShortTypes, GiveTheLossOfTheHost) {
   for (auto [dtype, bound] : {std::pair(" --dtype=f32", 2e-6), {" --dtype=bf16", 2e-2}}) {
-    plan::Plan plan = compile({"", "--tp=2 --sp --overlap"}, dtype);
+    for (const char *recipe : {"nano", "nano-gpt2"}) {
+      plan::Plan plan = compile({"", "--tp=2 --sp --overlap", recipe}, dtype);
+      JobOptions options;
+      options.device.backend = emulatedBackend();
+      Outcome onDevice = outcomeOf(plan, options, 2), onHost = outcomeOf(plan, {}, 2);
+      for (size_t step = 0; step < 2; ++step)
+        EXPECT_NEAR(onDevice.losses[step], onHost.losses[step], bound) << recipe << dtype << ", step " << step + 1;
+    }
+  }
+}
+
+// GPT-2's gelu and bias gradients are epilogues of products, LLaMA has neither; f64 keeps to kernels of a fixed order.
+TEST(FusedCalls, AreFoundWherePlansHaveThem) {
+  auto fusedCallsOf = [](const Setting &setting, const char *dtype) {
     JobOptions options;
     options.device.backend = emulatedBackend();
-    Outcome onDevice = outcomeOf(plan, options, 2), onHost = outcomeOf(plan, {}, 2);
-    for (size_t step = 0; step < 2; ++step)
-      EXPECT_NEAR(onDevice.losses[step], onHost.losses[step], bound) << dtype << ", step " << step + 1;
-  }
+    return Job(compile(setting, dtype), options).fusedCalls();
+  };
+  EXPECT_GT(fusedCallsOf({"", "--tp=2", "nano-gpt2"}, " --dtype=bf16"), 0);
+  EXPECT_EQ(fusedCallsOf({"", "--tp=2", "nano-gpt2"}, " --dtype=f64"), 0);
+  EXPECT_EQ(fusedCallsOf({"", "--tp=2", "nano"}, " --dtype=bf16"), 0);
 }
