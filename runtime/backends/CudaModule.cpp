@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All that is linked against CUDA: cudart, the device kernels, cuBLASLt.
+// All that is linked against CUDA: cudart, the device kernels, cuBLASLt. NCCL is loaded.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backends/CudaModule.h"
 #include "runtime/backends/DeviceBackends.h"
+#include "runtime/comm/nccl/NcclLibrary.h"
+#include "runtime/comm/nccl/NcclTransport.h"
 #include "runtime/device/CudaDevice.h"
 #include "runtime/kernels/cuda/cublaslt/CublasLt.h"
 #include "runtime/plan/Error.h"
@@ -19,32 +21,12 @@ using namespace tgpt::runtime;
 /// A hundredth of a small GPU's.
 static constexpr double slowestFlopsPerSecond = 1e10;
 
-namespace {
-/// Of a plan for one rank: it has nobody to talk to.
-class NoTransport final : public DeviceTransport {
-public:
-  explicit NoTransport(const DeviceTransportRequest &request) : endpoints(request.grid.ranks()) {
-    for (DeviceEndpoints &ends : endpoints) {
-      ends.groups.resize(static_cast<size_t>(request.plan.groups_size()));
-      ends.startedGroups = ends.groups;
-      ends.senders.resize(static_cast<size_t>(request.plan.channels_size()));
-      ends.receivers = ends.senders;
-    }
-  }
-  const DeviceEndpoints &of(int64_t rank) const override { return endpoints[static_cast<size_t>(rank)]; }
-  void check(int64_t) override {}
-  void abort() noexcept override {}
-
-private:
-  std::vector<DeviceEndpoints> endpoints;
-};
-} // namespace
-
+/// The transport itself is the program's; the library is loaded here, once, for the first plan that needs it.
 static std::unique_ptr<DeviceTransport> connect(const DeviceTransportRequest &request) {
-  if (request.grid.ranks() > 1)
-    throw Error("this build's CUDA backend has no communicators: the plan is for " +
-                std::to_string(request.grid.ranks()) + " ranks, it runs plans of one");
-  return std::make_unique<NoTransport>(request);
+  if (request.grid.ranks() == 1)
+    return makeNcclTransport(request, nullptr);
+  static const std::unique_ptr<NcclApi> nccl = loadNccl();
+  return makeNcclTransport(request, nccl.get());
 }
 
 extern "C" void tgptMakeCudaBackend(DeviceBackend &backend) {
@@ -53,5 +35,4 @@ extern "C" void tgptMakeCudaBackend(DeviceBackend &backend) {
   useFusedKernels(backend, cuda::cublasLtFusedKernels());
   useDeviceQueue(backend);
   backend.connect = connect;
-  backend.deviceOf = [](int64_t rank) { return static_cast<int>(rank); };
 }

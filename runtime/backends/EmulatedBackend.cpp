@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backends/DeviceBackends.h"
-#include "runtime/engine/EmulatedTransport.h"
+#include "runtime/comm/nccl/NcclTransport.h"
+#include "runtime/comm/nccl/emulation/EmulatedNccl.h"
 #include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 
 using namespace tgpt::runtime;
@@ -19,7 +20,8 @@ std::shared_ptr<const DeviceBackend> tgpt::runtime::emulatedBackend(const Emulat
   backend->kernels = deviceKernels("cuda-emulated", cuda::emulated::productTable(), slowestFlopsPerSecond);
   useFusedKernels(*backend, cuda::emulated::fusedKernels());
   useDeviceQueue(*backend);
-  backend->connect = connectEmulated;
-  backend->deviceOf = [](int64_t rank) { return static_cast<int>(rank); };
+  backend->connect = [nccl = std::make_shared<EmulatedNccl>()](const DeviceTransportRequest &request) {
+    return makeNcclTransport(request, nccl.get());
+  };
   return backend;
 }

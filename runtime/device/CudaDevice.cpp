@@ -43,6 +43,11 @@ public:
     require(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     return properties.name;
   }
+  std::string address(int device) const override {
+    char text[32] = {};
+    require(cudaDeviceGetPCIBusId(text, sizeof(text), device), "cudaDeviceGetPCIBusId");
+    return text;
+  }
   size_t freeBytes() const override {
     size_t free = 0, total = 0;
     require(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");

@@ -58,6 +58,8 @@ public:
   virtual int count() const = 0;
   /// "NVIDIA H100 80GB HBM3".
   virtual std::string describe(int device) const = 0;
+  /// "0000:41:00.0": no other device of the machine has it, whatever its number is in other processes.
+  virtual std::string address(int device) const = 0;
   /// Of the selected device: bytes that may still be allocated.
   virtual size_t freeBytes() const = 0;
   /// Makes a device the calling thread's, for all that follows.

@@ -45,6 +45,7 @@ public:
   std::string name() const override { return "cuda-emulated"; }
   int count() const override { return options.devices; }
   std::string describe(int device) const override;
+  std::string address(int device) const override { return "emulated " + std::to_string(device); }
   size_t freeBytes() const override;
   void select(int device) override;
 

@@ -60,8 +60,6 @@ struct DeviceBackend {
   std::function<const char *(int32_t fault)> describeFault;
   /// Collective where ranks are processes. Throws Error.
   std::function<std::unique_ptr<DeviceTransport>(const DeviceTransportRequest &)> connect;
-  /// Of a rank of this process.
-  std::function<int(int64_t rank)> deviceOf;
 };
 
 /// What JobOptions say of devices.

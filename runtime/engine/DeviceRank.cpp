@@ -41,7 +41,7 @@ static DeviceBlock take(DeviceRuntime &device, const DeviceRankRequest &request,
 DeviceRank::DeviceRank(const DeviceRankRequest &request)
     : request(request), backend(*request.options.backend), device(*backend.device),
       stage(request.plan.stages(static_cast<int>(request.grid.stageOf(request.rank)))),
-      number(backend.deviceOf(request.rank)) {
+      number(request.device) {
   device.select(number);
   memory = take(device, request, number, static_cast<size_t>(stage.arena_bytes()), "arena");
   compute = OwnedStream(device, device.createStream("compute"));

@@ -41,6 +41,7 @@ struct DeviceRankRequest {
   const RankGrid &grid;
   const DeviceOptions &options;
   int64_t rank;
+  int device;                      // its number
   bool startsApart;                // started collectives run in the plan's streams, else where they are started
   std::function<bool()> isAborted; // the job has failed
 };

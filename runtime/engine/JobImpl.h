@@ -78,6 +78,7 @@ private:
   WorldOptions worldOptions() const;
   std::span<std::byte> sharedMemory() const;
   void mapArenas();
+  std::vector<int> deviceNumbers();
   void takeDevices();
   void bindPrograms();
   void bindDevices();

@@ -10,9 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/JobImpl.h"
+#include "runtime/launch/ChooseDevice.h"
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 #include <unistd.h>
@@ -212,18 +214,35 @@ void Job::Impl::bindPrograms() {
     bindDevices();
 }
 
+/// CUDA_VISIBLE_DEVICES, for messages: what it leaves is what is counted.
+static std::optional<std::string> visibleDevices() {
+  const char *text = std::getenv("CUDA_VISIBLE_DEVICES");
+  return text ? std::optional<std::string>(text) : std::nullopt;
+}
+
+/// The numbers of the devices of this process's ranks; processes tell each other.
+std::vector<int> Job::Impl::deviceNumbers() {
+  DeviceRuntime &device = *options.device.backend->device;
+  if (!options.processes)
+    return chooseDevices(static_cast<int64_t>(own.size()), device.count(), visibleDevices());
+  ProcessTeam &processes = *options.processes;
+  int number = chooseDevice(
+      {processes.localRank(), static_cast<int64_t>(processes.neighbours().size()), device.count(), visibleDevices()});
+  std::vector<std::string> addresses = gather(device.address(number));
+  std::vector<DeviceClaim> claims;
+  for (const Member &member : processes.members())
+    claims.push_back({member.rank, member.machine, member.host, addresses[static_cast<size_t>(member.rank)]});
+  checkClaims(claims);
+  return {number};
+}
+
 void Job::Impl::takeDevices() {
-  const DeviceBackend &backend = *options.device.backend;
-  int present = backend.device->count();
+  std::vector<int> numbers = deviceNumbers();
   deviceRanks.resize(grid.ranks());
-  for (int64_t rank : own) {
-    if (int number = backend.deviceOf(rank); number >= present)
-      throw Error(grid.describe(rank) + " is for device " + std::to_string(number) + ", but this machine has " +
-                  std::to_string(present) + (present == 1 ? " device" : " devices") +
-                  ": start a process on each machine's devices, or compile for fewer ranks");
-    deviceRanks[rank] = std::make_unique<DeviceRank>(DeviceRankRequest{
-        plan, grid, options.device, rank, options.communicationThreads > 0, [this] { return world.aborted(); }});
-  }
+  for (size_t i = 0; i < own.size(); ++i)
+    deviceRanks[own[i]] = std::make_unique<DeviceRank>(DeviceRankRequest{plan, grid, options.device, own[i], numbers[i],
+                                                                         options.communicationThreads > 0,
+                                                                         [this] { return world.aborted(); }});
 }
 
 void Job::Impl::bindDevices() {

@@ -52,6 +52,7 @@ public:
 
   int64_t rank() const { return identity.rank; }
   int64_t ranks() const { return identity.ranks; }
+  int64_t localRank() const { return identity.localRank; }
   const std::vector<Member> &members() const { return meeting.members; }
   /// The ranks whose processes are on this machine, in order.
   const std::vector<int64_t> &neighbours() const { return localRanks; }

@@ -44,6 +44,7 @@ struct TrainingOptions {
   bool syncsDevice = false; // the same: after each instruction
   double watchdogSeconds = 60;
   LaunchKind launch = LaunchKind::Detect;
+  std::optional<int64_t> gpus; // ranks to spawn here, a device each
   double rendezvousSeconds = 60; // that ranks which are processes wait for each other
 
   std::filesystem::path resume;

@@ -7,10 +7,10 @@
 
 #include "runtime/training/TrainingRun.h"
 
-#include "runtime/backends/DeviceBackends.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/WriteVariables.h"
 #include "runtime/data/SyntheticTokens.h"
+#include "runtime/engine/DeviceBackend.h"
 #include "runtime/engine/JobFailure.h"
 #include "runtime/launch/ProcessTeam.h"
 #include "runtime/plan/Error.h"
@@ -24,6 +24,7 @@
 #include "runtime/training/PlanSummary.h"
 #include "runtime/training/ProcessMemory.h"
 #include "runtime/training/ProgressLine.h"
+#include "runtime/training/TrainingDevice.h"
 #include "runtime/training/TrainingLoop.h"
 
 #include <algorithm>
@@ -102,24 +103,6 @@ static std::unique_ptr<TokenSource> openSource(const TrainingOptions &options, c
   requireOneSample(*file, shape.sequence_length());
   file->requireVocabulary(shape.vocabulary());
   return file;
-}
-
-static const char *backendName(DeviceChoice device) {
-  switch (device) {
-  case DeviceChoice::Host: return "cpu";
-  case DeviceChoice::Cuda: return "cuda";
-  case DeviceChoice::CudaEmulated: return "cuda-emulated";
-  }
-  return "";
-}
-
-static std::shared_ptr<const DeviceBackend> openBackend(DeviceChoice device) {
-  switch (device) {
-  case DeviceChoice::Host: return nullptr;
-  case DeviceChoice::Cuda: return cudaBackend();
-  case DeviceChoice::CudaEmulated: return emulatedBackend();
-  }
-  return nullptr;
 }
 
 void Run::execute() {

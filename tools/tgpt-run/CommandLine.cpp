@@ -21,6 +21,7 @@ Examples:
   tgpt-run compiled.bin --synthetic=1 --steps=20 --profile
   tgpt-run compiled.bin --synthetic=1 --steps=20 --trace=measured.json
   tgpt-run compiled.bin --data=corpus.bin --launch=spawn
+  tgpt-run compiled.bin --data=corpus.bin --gpus=8
   tgpt-run compiled.bin --plan-info
   tgpt-run compiled.bin --backend=sim --cluster=recipes/clusters/dgx-h100.yaml --gantt --trace=simulated.json
   tgpt-run --calibrate -o here.yaml
@@ -138,6 +139,11 @@ static void addExecutionOptions(CLI::App &app, TrainingOptions &options) {
 }
 
 static void addDeviceOptions(CLI::App &app, TrainingOptions &options) {
+  app.add_option(
+         "--gpus", options.gpus,
+         "start a process on each of so many GPUs of this machine: --backend=cuda --launch=spawn for a plan of as "
+         "many ranks")
+      ->type_name("COUNT");
   addChoice(app, "--cuda-graphs", options.usesGraphs, {{"on", true}, {"off", false}},
             "capture each segment once and replay it (default: on)");
   app.add_flag("--device-sync", options.syncsDevice,
@@ -160,6 +166,19 @@ static void addCalibrationOptions(CLI::App &app, calibration::CalibrationRequest
 
 /// Options of ranks on the host that ranks on devices have no use for.
 static constexpr const char *hostOptions[] = {"--kernels", "--threads", "--pin-threads", "--no-peak"};
+
+/// --gpus=8 says backend and launch by itself.
+static void settleGpus(const CLI::App &app, RunCommand &command) {
+  if (!command.training.gpus)
+    return;
+  if (app.count("--backend") == 0)
+    command.backend = Backend::Cuda;
+  if (app.count("--launch") > 0 && command.training.launch != LaunchKind::Spawn)
+    throw Error(
+        "--gpus starts a process for each rank itself: leave out --launch, or leave out --gpus and start them by "
+        "a launcher, with --backend=cuda");
+  command.training.launch = LaunchKind::Spawn;
+}
 
 static void settleDevices(const CLI::App &app, bool isOnDevice) {
   for (const CLI::Option *option : app.get_options()) {
@@ -186,6 +205,7 @@ void tgpt::RunCommand::settle(const CLI::App &app) {
     return;
   if (training.plan.empty())
     throw Error("plan is required (see tgpt-run --help)");
+  settleGpus(app, *this);
   for (const CLI::Option *option : app.get_options()) {
     std::string name = option->get_name();
     bool isShared = std::find(std::begin(sharedOptions), std::end(sharedOptions), name) != std::end(sharedOptions);

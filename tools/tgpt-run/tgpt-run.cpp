@@ -12,6 +12,7 @@
 #include "runtime/plan/RankGrid.h"
 #include "runtime/training/GemmPeak.h"
 #include "runtime/training/ProcessMemory.h"
+#include "runtime/training/TrainingDevice.h"
 #include "runtime/training/TrainingRun.h"
 #include "tools/tgpt-run/CommandLine.h"
 
@@ -49,6 +50,7 @@ static int spawn(const TrainingOptions &options, int argc, char **argv) {
   options.learningRate.validate();
   tgpt::plan::Plan plan = loadPlan(options.plan.string());
   checkPlan(plan);
+  checkSpawn(options, plan);
   return spawnRanks(RankGrid(plan.mesh()).ranks(), {argv, argv + argc}, std::cerr);
 }
 

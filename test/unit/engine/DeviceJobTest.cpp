@@ -250,6 +250,6 @@ TEST(DeviceJobs, AnArenaThatDoesNotFitIsRefused) {
 TEST(DeviceJobs, MoreRanksThanDevicesAreRefused) {
   auto backend = hostKernelsOnDevices(referenceKernels(), {.devices = 2});
   EXPECT_EQ(errorOf([&] { Job job(tinyPipeline(1, 2, 2), onDevices(backend)); }),
-            "rank 2 (dp 0, pp 1, tp 0) is for device 2, but this machine has 2 devices: start a process on each "
-            "machine's devices, or compile for fewer ranks");
+            "the plan is for 4 ranks, which need a GPU each, but only 2 GPUs are visible: compile it for at most 2, or "
+            "use more machines");
 }

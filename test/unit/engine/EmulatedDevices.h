@@ -28,7 +28,6 @@ inline std::shared_ptr<runtime::DeviceBackend> hostKernelsOnDevices(const runtim
   backend->bindQueue = [](const runtime::DeviceQueue &) {};
   backend->describeFault = [](int32_t) -> const char * { return "a fault"; };
   backend->connect = runtime::connectEmulated;
-  backend->deviceOf = [](int64_t rank) { return static_cast<int>(rank); };
   return backend;
 }
 

@@ -1,0 +1,273 @@
+//===- NcclCollectivesTest.cpp - NcclGroup against InProcessGroup -*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random shapes, dimensions, dtypes and group sizes, on an emulated device with emulated
+// NCCL. Values are small integers, whose sums are exact in every dtype and order, so both
+// transports must give the same bits; sums of reals are compared with f64 within the bound
+// of n - 1 rounded additions.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/comm/InProcessGroup.h"
+#include "runtime/comm/nccl/NcclGroup.h"
+#include "runtime/comm/nccl/NcclLibrary.h"
+#include "runtime/comm/nccl/emulation/EmulatedNccl.h"
+#include "runtime/device/EmulatedDevice.h"
+#include "runtime/plan/Error.h"
+#include "test/unit/comm/RankThreads.h"
+#include "test/unit/comm/nccl/DeviceTensor.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace tgpt;
+using namespace tgpt::runtime;
+using test::DeviceTensor;
+using test::HostTensor;
+
+namespace {
+struct Drawn {
+  explicit Drawn(uint64_t seed) : random(seed), size(1 + random() % 6), dtype(static_cast<DType>(random() % 5)) {
+    for (uint64_t dims = 1 + random() % 4; dims > 0; --dims)
+      shape.push_back(1 + random() % 6);
+    dim = static_cast<int>(random() % shape.size());
+    dim2 = static_cast<int>(random() % shape.size());
+    if (shape.size() == 1)
+      shape[0] *= 4000; // several pieces of a staging area
+  }
+
+  std::vector<HostTensor> inputs(const std::vector<int64_t> &of) {
+    std::vector<HostTensor> result;
+    for (int64_t m = 0; m < size; ++m)
+      result.emplace_back(dtype, of).fill([&] { return double(random() % 9) - 4; });
+    return result;
+  }
+
+  std::mt19937_64 random;
+  int64_t size;
+  DType dtype;
+  std::vector<int64_t> shape;
+  int dim, dim2;
+};
+
+using Inputs = std::vector<HostTensor>;
+
+template <typename Call> Inputs runInProcess(Inputs &inputs, const std::vector<int64_t> &shape, const Call &call) {
+  auto size = static_cast<int64_t>(inputs.size());
+  InProcessWorld world({size, size});
+  Inputs outputs(inputs.size(), HostTensor(inputs[0].view.dtype, shape));
+  std::vector<int64_t> ranks;
+  for (int64_t m = 0; m < size; ++m)
+    ranks.push_back(m);
+  InProcessGroup group(world, "group 0", ranks);
+  test::onRanks(size, [&](int64_t m) { call(group.member(m), inputs[m].view, outputs[m].view); });
+  return outputs;
+}
+
+/// Inputs change where the call writes them.
+template <typename Call> Inputs runNccl(Inputs &inputs, const std::vector<int64_t> &shape, const Call &call) {
+  auto size = static_cast<int64_t>(inputs.size());
+  EmulatedDevice device({.devices = static_cast<int>(size)});
+  EmulatedNccl nccl;
+  Inputs outputs(inputs.size(), HostTensor(inputs[0].view.dtype, shape));
+  NcclUniqueId id;
+  EXPECT_EQ(nccl.uniqueId(&id), NcclResult::Success);
+  test::onRanks(size, [&](int64_t m) {
+    device.select(static_cast<int>(m));
+    NcclCaller caller{nccl, m};
+    NcclGroup group(size > 1 ? std::make_unique<NcclHandle>(caller, "group 0 (tp)", id, size, m) : nullptr, device);
+    DeviceStream stream = device.createStream("compute");
+    {
+      DeviceTensor input(device, inputs[m]), output(device, outputs[m]);
+      call(group, stream, input.view, output.view);
+      device.synchronize(stream);
+      input.download();
+      output.download();
+    }
+    device.destroy(stream);
+  });
+  EXPECT_EQ(nccl.misuses(), std::vector<std::string>());
+  EXPECT_EQ(nccl.openCommunicators(), 0);
+  return outputs;
+}
+
+class NcclCollective : public testing::TestWithParam<uint64_t> {};
+} // namespace
+
+TEST_P(NcclCollective, AllReduce) {
+  Drawn c(GetParam());
+  Reduction reduction = c.random() % 2 ? Reduction::Sum : Reduction::Max;
+  Inputs inputs = c.inputs(c.shape), same = inputs, inPlace = inputs;
+  Inputs expected = runInProcess(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+    member.allReduce(input, output, reduction);
+  });
+  auto call = [&](NcclGroup &group, DeviceStream stream, TensorView input, TensorView output) {
+    group.allReduce(stream, input, output, reduction);
+  };
+  EXPECT_EQ(runNccl(same, c.shape, call), expected);
+  EXPECT_EQ(same, inputs);
+  runNccl(inPlace, c.shape, [&](NcclGroup &group, DeviceStream stream, TensorView buffer, TensorView) {
+    group.allReduce(stream, buffer, buffer, reduction);
+  });
+  EXPECT_EQ(inPlace, expected);
+}
+
+TEST_P(NcclCollective, AllGather) {
+  Drawn c(GetParam());
+  std::vector<int64_t> joined = c.shape;
+  joined[c.dim] *= c.size;
+  Inputs inputs = c.inputs(c.shape);
+  Inputs expected = runInProcess(inputs, joined, [&](Communicator &member, TensorView input, TensorView output) {
+    member.allGather(input, output, c.dim);
+  });
+  EXPECT_EQ(runNccl(inputs, joined,
+                    [&](NcclGroup &group, DeviceStream stream, TensorView input, TensorView output) {
+                      group.allGather(stream, input, output, c.dim);
+                    }),
+            expected);
+}
+
+TEST_P(NcclCollective, ReduceScatter) {
+  Drawn c(GetParam());
+  std::vector<int64_t> whole = c.shape;
+  whole[c.dim] *= c.size;
+  Inputs inputs = c.inputs(whole);
+  Inputs expected = runInProcess(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+    member.reduceScatter(input, output, c.dim);
+  });
+  EXPECT_EQ(runNccl(inputs, c.shape,
+                    [&](NcclGroup &group, DeviceStream stream, TensorView input, TensorView output) {
+                      group.reduceScatter(stream, input, output, c.dim, Reduction::Sum);
+                    }),
+            expected);
+}
+
+TEST_P(NcclCollective, AllToAll) {
+  Drawn c(GetParam());
+  std::vector<int64_t> from = c.shape, to = c.shape;
+  from[c.dim] *= c.size;
+  to[c.dim2] *= c.size;
+  Inputs inputs = c.inputs(from);
+  Inputs expected = runInProcess(inputs, to, [&](Communicator &member, TensorView input, TensorView output) {
+    member.allToAll(input, output, c.dim, c.dim2);
+  });
+  EXPECT_EQ(runNccl(inputs, to,
+                    [&](NcclGroup &group, DeviceStream stream, TensorView input, TensorView output) {
+                      group.allToAll(stream, input, output, c.dim, c.dim2);
+                    }),
+            expected);
+}
+
+/// n - 1 additions, each rounded to the dtype, in any order.
+TEST_P(NcclCollective, SumsOfRealsAreWithinTheBoundOfTheirAdditions) {
+  Drawn c(GetParam());
+  if (c.dtype == DType::I32)
+    c.dtype = DType::F32;
+  Inputs inputs = c.inputs(c.shape);
+  std::normal_distribution<double> normal;
+  for (HostTensor &input : inputs)
+    input.fill([&] { return normal(c.random); });
+  Inputs outputs = runNccl(inputs, c.shape, [&](NcclGroup &group, DeviceStream stream, TensorView in, TensorView out) {
+    group.allReduce(stream, in, out, Reduction::Sum);
+  });
+  double unit = std::ldexp(1, c.dtype == DType::F64   ? -53
+                              : c.dtype == DType::F32 ? -24
+                              : c.dtype == DType::F16 ? -11
+                                                      : -8);
+  double factor = double(c.size - 1) * unit / (1 - double(c.size - 1) * unit);
+  for (int64_t i = 0; i < outputs[0].view.elements(); ++i) {
+    long double sum = 0, magnitude = 0;
+    for (const HostTensor &input : inputs) {
+      sum += input.get(i);
+      magnitude += std::abs(input.get(i));
+    }
+    // f16 has subnormal results, off by half of the smallest number.
+    double bound = factor * double(magnitude) + (c.dtype == DType::F16 ? double(c.size) * std::ldexp(1, -25) : 0);
+    for (const HostTensor &output : outputs)
+      ASSERT_LE(std::abs(double(output.get(i) - sum)), bound) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, NcclCollective, testing::Range<uint64_t>(0, 25));
+
+TEST(NcclGroup, GatherAndScatterInPlaceAlongTheFirstDimension) {
+  Inputs inputs(3, HostTensor(DType::F32, {6, 2}));
+  int next = 0;
+  for (HostTensor &input : inputs)
+    input.fill([&] { return ++next; });
+  Inputs expected = inputs;
+  for (int64_t m = 0; m < 3; ++m)
+    for (int64_t i = 0; i < 12; ++i)
+      expected[m].set(i, inputs[i / 4].get(i));
+  runNccl(inputs, {6, 2}, [](NcclGroup &group, DeviceStream stream, TensorView whole, TensorView) {
+    TensorView own = whole;
+    own.shape[0] = 2;
+    own.data = whole.as<float>() + 4 * group.communicator()->index();
+    group.allGather(stream, own, whole, 0);
+  });
+  EXPECT_EQ(inputs, expected);
+  for (int64_t m = 0; m < 3; ++m) // now all hold the same: a sum of three
+    for (int64_t i = 4 * m; i < 4 * m + 4; ++i)
+      expected[m].set(i, 3 * expected[m].get(i));
+  runNccl(inputs, {6, 2}, [](NcclGroup &group, DeviceStream stream, TensorView whole, TensorView) {
+    TensorView own = whole;
+    own.shape[0] = 2;
+    own.data = whole.as<float>() + 4 * group.communicator()->index();
+    group.reduceScatter(stream, whole, own, 0, Reduction::Sum);
+  });
+  EXPECT_EQ(inputs, expected);
+}
+
+TEST(NcclGroup, AMaximumLeavesOutNaNs) {
+  Inputs inputs(2, HostTensor(DType::F32, {2}));
+  inputs[0].set(0, NAN), inputs[0].set(1, 1), inputs[1].set(0, 5), inputs[1].set(1, 2);
+  Inputs outputs = runNccl(inputs, {2}, [](NcclGroup &group, DeviceStream stream, TensorView in, TensorView out) {
+    group.allReduce(stream, in, out, Reduction::Max);
+  });
+  for (const HostTensor &output : outputs) {
+    EXPECT_EQ(output.get(0), 5);
+    EXPECT_EQ(output.get(1), 2);
+  }
+}
+
+TEST(NcclGroup, ATreeSumIsRefused) {
+  EmulatedDevice device({.devices = 1});
+  NcclGroup group(nullptr, device);
+  EXPECT_THROW(group.allReduce({}, {}, {}, Reduction::TreeSum), Error);
+}
+
+TEST(NcclLibrary, ThatIsNotThereIsAnErrorThatSaysWhatToDo) {
+  ::setenv("TGPT_NCCL_LIBRARY", "/nowhere/libnccl.so.2", 1);
+  try {
+    loadNccl();
+    FAIL();
+  } catch (const Error &error) {
+    std::string text = error.what();
+    bool isBuilt = text.find("this build has no NCCL") == std::string::npos;
+    EXPECT_TRUE(!isBuilt || text.find("it cannot be loaded (/nowhere/libnccl.so.2: cannot open") != std::string::npos)
+        << text;
+  }
+  ::unsetenv("TGPT_NCCL_LIBRARY");
+}
+
+/// Loads the real one where it is: every function is there, and it says its version without a GPU.
+TEST(NcclLibrary, LoadsWhereItIs) {
+  if (!std::getenv("TGPT_NCCL_LIBRARY"))
+    ::setenv("TGPT_NCCL_LIBRARY", "/usr/local/cuda/lib64/libnccl.so.2", 1);
+  std::unique_ptr<NcclApi> nccl;
+  try {
+    nccl = loadNccl();
+  } catch (const Error &error) {
+    ::unsetenv("TGPT_NCCL_LIBRARY");
+    GTEST_SKIP() << error.what();
+  }
+  ::unsetenv("TGPT_NCCL_LIBRARY");
+  int version = 0;
+  EXPECT_EQ(nccl->version(&version), NcclResult::Success);
+  EXPECT_GE(version, 21800);
+}
