@@ -17,6 +17,7 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.tgpt_tools_dir, append_path=True)
 config.substitutions.append(("%recipes", os.path.join(config.tgpt_src_root, "recipes")))
 config.substitutions.append(("%src_root", config.tgpt_src_root))
+config.substitutions.append(("%obj_root", config.tgpt_obj_root))
 config.substitutions.append(("%{python}", sys.executable))
 
 # Whether a process may stop the threads of its children, as debuggers do.

@@ -1,15 +1,18 @@
-//===- tools/tgpt-kernel-bench/tgpt-kernel-bench.cpp - rates of the cpu kernels --*- C++ -*-===//
+//===- tools/tgpt-kernel-bench/tgpt-kernel-bench.cpp - rates of the kernels -*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/backends/DeviceBackends.h"
+#include "runtime/backends/DeviceBench.h"
 #include "runtime/kernels/bench/Measure.h"
 #include "runtime/plan/Error.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <omp.h>
@@ -17,19 +20,50 @@
 using namespace tgpt::runtime;
 
 static constexpr const char *explanation = R"(
-Every kernel of a training step of pretrain_tiny (4 x 512 tokens, width 384, 8 heads, 2 KV
-heads, hidden 1024, vocabulary 2048, 12 layers): best time of a call, GFLOP/s and the share
-of this machine's GEMM peak (1024^3 on the same threads), or GB/s with every operand moved
-once, and what its calls add to a step.
+Every kernel of a training step of a model: best time of a call, GFLOP/s and the share of
+the GEMM peak measured here (cpu: 1024^3 on the same threads; cuda: 8192^3), or GB/s with
+every operand moved once and, on a device, the share of what a copy moves there, and what
+its calls add to a step.
+
+  pretrain-tiny   4 x 512 tokens, width 384, 8 heads, 2 KV heads, hidden 1024, vocabulary 2048, 12 layers
+  gpt2-124m       GPT-2 small: --batch x 1024 tokens
+  smallest        the same with 8 tokens and one layer, to try things out
+
+On a device, operands that fit its cache may be faster than its memory: more than 100%.
 )";
 
 struct Options {
   std::vector<std::string> dtypes = {"f32", "bf16"};
-  std::string kernel, build;
+  std::string kernel, build, backend = "cpu", model = "pretrain-tiny";
   int threads = 1;
+  int64_t batch = 16;
   double seconds = 0.05;
   bool isCanonical = false;
 };
+
+/// Where calls are measured, and what bounds them.
+struct Bench {
+  std::string title; ///< "build x86-64-v3, GEMM peak 80 GFLOP/s"
+  std::function<double(const Workload &)> secondsOf;
+  double peakFlopsPerSecond = 0;
+  double peakBytesPerSecond = 0; ///< 0: unknown
+};
+
+static ModelSizes sizesOf(const Options &options) {
+  if (options.model == "gpt2-124m")
+    return gpt2Sizes(options.batch);
+  if (options.model == "smallest")
+    return {.batch = 1,
+            .sequence = 8,
+            .width = 16,
+            .heads = 2,
+            .kvHeads = 2,
+            .hidden = 16,
+            .vocabulary = 32,
+            .layers = 1,
+            .isGpt2 = true};
+  return {};
+}
 
 static const CpuKernelBuild &chooseBuild(const std::string &name) {
   std::string known;
@@ -41,29 +75,62 @@ static const CpuKernelBuild &chooseBuild(const std::string &name) {
   throw Error("no build " + name + " on this processor; there are " + known);
 }
 
-static void benchWorkload(const Workload &call, const Options &options, const CpuKernelBuild &build, double peak,
-                          double &stepSeconds) {
-  double seconds = measureSeconds(call, *findKernel(build.table, call.kernel), options.seconds);
+static void benchWorkload(const Workload &call, const Bench &bench, double &stepSeconds) {
+  double seconds = bench.secondsOf(call), bytesPerSecond = call.bytes() / seconds;
   std::string title = call.kernel + (call.role.empty() ? "" : " (" + call.role + ")");
   std::printf("%-36s %10.3f", title.c_str(), seconds * 1e3);
   if (call.flops > 0)
-    std::printf(" %10.1f %7.0f%%", call.flops / seconds * 1e-9, 100 * call.flops / seconds / peak);
+    std::printf(" %10.1f %7.0f%%", call.flops / seconds * 1e-9, 100 * call.flops / seconds / bench.peakFlopsPerSecond);
+  else if (bench.peakBytesPerSecond > 0)
+    std::printf(" %10s %7.0f%%", "", 100 * bytesPerSecond / bench.peakBytesPerSecond);
   else
     std::printf(" %10s %8s", "", "");
-  std::printf(" %8.1f %10.2f\n", call.bytes() / seconds * 1e-9, double(call.countPerStep) * seconds * 1e3);
+  std::printf(" %8.1f %10.2f\n", bytesPerSecond * 1e-9, double(call.countPerStep) * seconds * 1e3);
+  std::fflush(stdout);
   stepSeconds += double(call.countPerStep) * seconds;
 }
 
-static void benchDType(DType dtype, const Options &options) {
+static Bench cpuBench(DType dtype, const Options &options) {
   const CpuKernelBuild &build = chooseBuild(options.build);
-  double peak = measureGemmPeakFlopsPerSecond(dtype), stepSeconds = 0;
-  std::printf("%s, %d thread%s, build %s, GEMM peak %.0f GFLOP/s\n", std::string(name(dtype)).c_str(), options.threads,
-              options.threads == 1 ? "" : "s", std::string(build.name).c_str(), peak * 1e-9);
+  Bench bench;
+  bench.peakFlopsPerSecond = measureGemmPeakFlopsPerSecond(dtype);
+  bench.secondsOf = [&build, &options](const Workload &call) {
+    return measureSeconds(call, *findKernel(build.table, call.kernel), options.seconds);
+  };
+  char text[160];
+  std::snprintf(text, sizeof(text), "%d thread%s, build %s, GEMM peak %.0f GFLOP/s", options.threads,
+                options.threads == 1 ? "" : "s", std::string(build.name).c_str(), bench.peakFlopsPerSecond * 1e-9);
+  bench.title = text;
+  return bench;
+}
+
+/// The product and the copy that others are measured by: large for a GPU, small where it is emulated.
+static Bench deviceBench(DType dtype, const Options &options) {
+  bool isReal = options.backend == "cuda";
+  auto device = std::make_shared<DeviceBench>(isReal ? cudaBackend() : emulatedBackend());
+  int64_t size = isReal ? 8192 : 32;
+  OperandShape square{dtype, {size, size}};
+  Workload product{"linear", "peak", {square, square}, {square}, {}, 2.0 * double(size) * double(size) * double(size)};
+  Bench bench;
+  bench.peakFlopsPerSecond = product.flops / device->secondsOf(product, isReal ? 0.3 : 0);
+  bench.peakBytesPerSecond = device->copyBytesPerSecond(isReal ? size_t(1) << 30 : 1 << 16, isReal ? 0.3 : 0);
+  bench.secondsOf = [device, &options](const Workload &call) { return device->secondsOf(call, options.seconds); };
+  char text[200];
+  std::snprintf(text, sizeof(text), "%s, GEMM peak %.0f GFLOP/s, copy %.0f GB/s", device->describe().c_str(),
+                bench.peakFlopsPerSecond * 1e-9, bench.peakBytesPerSecond * 1e-9);
+  bench.title = text;
+  return bench;
+}
+
+static void benchDType(DType dtype, const Options &options) {
+  Bench bench = options.backend == "cpu" ? cpuBench(dtype, options) : deviceBench(dtype, options);
+  double stepSeconds = 0;
+  std::printf("%s, %s\n", std::string(name(dtype)).c_str(), bench.title.c_str());
   std::printf("%-36s %10s %10s %8s %8s %10s\n", "kernel", "ms", "GFLOP/s", "of peak", "GB/s", "ms/step");
   bool found = false;
-  for (const Workload &call : trainingStepWorkloads({}, dtype, options.isCanonical))
+  for (const Workload &call : trainingStepWorkloads(sizesOf(options), dtype, options.isCanonical))
     if (options.kernel.empty() || call.kernel == options.kernel) {
-      benchWorkload(call, options, build, peak, stepSeconds);
+      benchWorkload(call, bench, stepSeconds);
       found = true;
     }
   if (!found)
@@ -72,13 +139,21 @@ static void benchDType(DType dtype, const Options &options) {
 }
 
 static int run(int argc, char **argv) {
-  CLI::App app("Measures the cpu kernels.", "tgpt-kernel-bench");
+  CLI::App app("Measures the kernels.", "tgpt-kernel-bench");
   app.footer(explanation);
   Options options;
   const std::map<std::string, DType> types = {
       {"f64", DType::F64}, {"f32", DType::F32}, {"bf16", DType::BF16}, {"f16", DType::F16}};
   app.add_option("--dtype", options.dtypes, "f64, f32, bf16, f16 (default: f32 bf16)")->check(CLI::IsMember(types));
   app.add_option("--kernel", options.kernel, "only this kernel");
+  app.add_option("--backend", options.backend,
+                 "cpu, cuda, or cuda-emulated: its times say nothing, it tries things out")
+      ->check(CLI::IsMember({"cpu", "cuda", "cuda-emulated"}))
+      ->capture_default_str();
+  app.add_option("--model", options.model, "whose step: pretrain-tiny, gpt2-124m or smallest")
+      ->check(CLI::IsMember({"pretrain-tiny", "gpt2-124m", "smallest"}))
+      ->capture_default_str();
+  app.add_option("--batch", options.batch, "sequences of gpt2-124m")->check(CLI::Range(1, 4096))->capture_default_str();
   app.add_option("--build", options.build, "x86-64-v2, x86-64-v3, x86-64-v4 (default: the best)");
   app.add_option("--threads", options.threads, "threads of each call")
       ->check(CLI::Range(1, 1024))

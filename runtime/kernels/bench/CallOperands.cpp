@@ -13,7 +13,7 @@
 
 using namespace tgpt::runtime;
 
-static void fillOperand(const TensorView &view) {
+void tgpt::runtime::fillWithValues(const TensorView &view) {
   for (int64_t i = 0; i < view.elements(); ++i) {
     double value = 0.25 + double(i % 61) / 256;
     switch (view.dtype) {
@@ -33,17 +33,22 @@ CallOperands::CallOperands(const Workload &workload) : workload(workload) {
     outputs.push_back(add(operand));
 }
 
-TensorView CallOperands::add(const OperandShape &operand) {
+TensorView tgpt::runtime::viewOf(const OperandShape &operand) {
   TensorView view;
   view.dtype = operand.dtype;
   view.rank = uint8_t(operand.shape.size());
   std::copy(operand.shape.begin(), operand.shape.end(), view.shape.begin());
+  return view;
+}
+
+TensorView CallOperands::add(const OperandShape &operand) {
+  TensorView view = viewOf(operand);
   // Bases that agree in their low 12 address bits would alias in the first-level cache.
   size_t offset = 576 * (memory.size() + 1);
   memory.emplace_back(static_cast<char *>(std::aligned_alloc(4096, (view.bytes() + offset + 4095) / 4096 * 4096)));
   if (!memory.back())
     throw Error("no memory for an operand of " + std::to_string(view.bytes()) + " bytes");
   view.data = memory.back().get() + offset;
-  fillOperand(view);
+  fillWithValues(view);
   return view;
 }

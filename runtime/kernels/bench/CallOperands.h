@@ -14,8 +14,12 @@
 
 namespace tgpt::runtime {
 
-/// A workload's operands in memory of their own, with values that no kernel minds: reals in [0.25, 0.5), ids below 16.
-/// Keeps a reference to the workload.
+/// An operand's view, without memory.
+TensorView viewOf(const OperandShape &operand);
+/// Values that no kernel minds: reals in [0.25, 0.5), ids below 16.
+void fillWithValues(const TensorView &view);
+
+/// A workload's operands in memory of their own, with such values. Keeps a reference to the workload.
 class CallOperands {
 public:
   explicit CallOperands(const Workload &workload);

@@ -64,6 +64,8 @@ void Step::linear(const std::string &role, int64_t k, int64_t n, int64_t count) 
   double flops = 2.0 * double(m.batch * m.sequence) * double(k) * double(n);
   constexpr int64_t chunks = 8;
   Workload &forward = add("linear", role, {compute(rows(k)), compute({n, k})}, {compute(rows(n))}, count);
+  if (m.isGpt2 && role != "head")
+    forward.inputs.push_back(compute({n}));
   forward.flops = flops;
   cut(forward, chunks);
   Workload &dgrad = add("linear_dgrad", role, {compute(rows(n)), compute({n, k})}, {compute(rows(k))}, count);
@@ -91,7 +93,7 @@ void Step::attention() {
   setAttributes(add("attention", "", {q, kv, kv}, {q, lse}, m.layers), forward, 1);
   setAttributes(add("attention_grad", "", {q, q, kv, kv, q, lse}, {q, kv, kv}, m.layers), 2.5 * forward, m.heads);
   for (const auto &[role, operand] : {std::pair("q", q), {"k", kv}}) {
-    Attributes &attributes = add("rope", role, {operand}, {operand}, 2 * m.layers).attributes;
+    Attributes &attributes = add("rope", role, {operand}, {operand}, m.isGpt2 ? 0 : 2 * m.layers).attributes;
     attributes.set("head_dim", c);
     attributes.set("theta", 10000.0);
   }
@@ -101,14 +103,16 @@ void Step::elementwise() {
   OperandShape x = compute(rows(m.width)), w = compute({m.width}), hidden = compute(rows(m.hidden));
   OperandShape rstd = accumulator({m.batch, m.sequence}), dw = accumulator({m.width});
   int64_t norms = 2 * m.layers + 1;
-  add("rms_norm", "", {x, w}, {x, rstd}, norms).attributes.set("epsilon", 1e-5);
-  add("rms_norm_grad", "", {x, x, w, rstd}, {x, dw}, norms);
-  add("layer_norm", "", {x, w, w}, {x, rstd, rstd}, 0).attributes.set("epsilon", 1e-5);
-  add("layer_norm_grad", "", {x, x, w, rstd, rstd}, {x, dw, dw}, 0);
-  add("swiglu", "", {hidden, hidden}, {hidden}, m.layers);
-  add("swiglu_grad", "", {hidden, hidden, hidden}, {hidden, hidden}, m.layers);
-  add("gelu", "", {hidden}, {hidden}, 0);
-  add("gelu_grad", "", {hidden, hidden}, {hidden}, 0);
+  auto ofGpt2 = [&](int64_t count) { return m.isGpt2 ? count : 0; };
+  auto ofLlama = [&](int64_t count) { return m.isGpt2 ? 0 : count; };
+  add("rms_norm", "", {x, w}, {x, rstd}, ofLlama(norms)).attributes.set("epsilon", 1e-5);
+  add("rms_norm_grad", "", {x, x, w, rstd}, {x, dw}, ofLlama(norms));
+  add("layer_norm", "", {x, w, w}, {x, rstd, rstd}, ofGpt2(norms)).attributes.set("epsilon", 1e-5);
+  add("layer_norm_grad", "", {x, x, w, rstd, rstd}, {x, dw, dw}, ofGpt2(norms));
+  add("swiglu", "", {hidden, hidden}, {hidden}, ofLlama(m.layers));
+  add("swiglu_grad", "", {hidden, hidden, hidden}, {hidden, hidden}, ofLlama(m.layers));
+  add("gelu", "", {hidden}, {hidden}, ofGpt2(m.layers));
+  add("gelu_grad", "", {hidden, hidden}, {hidden}, ofGpt2(m.layers));
   OperandShape samples{DType::I32, {m.batch}}, step{DType::I32, {}}, headWeight = compute({m.width / m.heads});
   Attributes &dropout = add("dropout", "", {x, samples, step}, {x}, 0).attributes;
   dropout.set("probability", 0.1);
@@ -138,7 +142,11 @@ void Step::loss() {
 void Step::optimizer() {
   int64_t kvWidth = m.width / m.heads * m.kvHeads;
   int64_t layer = 2 * m.width * m.width + 2 * m.width * kvWidth + 3 * m.width * m.hidden + 2 * m.width;
+  if (m.isGpt2) // four products with biases, an MLP of two, norms with biases
+    layer = 4 * m.width * (m.width + 1) + 2 * m.width * m.hidden + m.hidden + m.width + 4 * m.width;
   int64_t parameters = m.layers * layer + m.vocabulary * m.width + m.width;
+  if (m.isGpt2)
+    parameters += m.sequence * m.width + m.width;
   OperandShape state = accumulator({parameters}), scalar = accumulator({});
   add("sum_squares", "", {state}, {scalar}, 1);
   Attributes &attributes =
@@ -160,9 +168,22 @@ void Step::movement() {
   Attributes &slice = add("slice", "", {x}, {compute({m.batch, m.sequence / 2, m.width})}, 0).attributes;
   slice.set("dim", int64_t(1));
   slice.set("offset", int64_t(0));
-  add("sum_leading", "bias", {x}, {accumulator({m.width})}, 0).attributes.set("accumulate", int64_t(1));
+  add("sum_leading", "bias", {x}, {accumulator({m.width})}, m.isGpt2 ? 5 * m.layers : 0)
+      .attributes.set("accumulate", int64_t(1));
   add("divide", "", {scalar, scalar}, {scalar}, 1);
   add("clip_scale", "", {scalar, scalar}, {scalar, scalar}, 1).attributes.set("max_norm", 1.0);
+}
+
+ModelSizes tgpt::runtime::gpt2Sizes(int64_t batch) {
+  return {.batch = batch,
+          .sequence = 1024,
+          .width = 768,
+          .heads = 12,
+          .kvHeads = 12,
+          .hidden = 3072,
+          .vocabulary = 50304,
+          .layers = 12,
+          .isGpt2 = true};
 }
 
 std::vector<Workload> tgpt::runtime::trainingStepWorkloads(const ModelSizes &m, DType compute, bool isCanonical) {
@@ -170,7 +191,7 @@ std::vector<Workload> tgpt::runtime::trainingStepWorkloads(const ModelSizes &m, 
   int64_t kvWidth = m.width / m.heads * m.kvHeads;
   step.linear("q, o", m.width, m.width, 2 * m.layers);
   step.linear("k, v", m.width, kvWidth, 2 * m.layers);
-  step.linear("gate, up", m.width, m.hidden, 2 * m.layers);
+  step.linear(m.isGpt2 ? "up" : "gate, up", m.width, m.hidden, m.isGpt2 ? m.layers : 2 * m.layers);
   step.linear("down", m.hidden, m.width, m.layers);
   step.linear("head", m.width, m.vocabulary, 1);
   step.attention();

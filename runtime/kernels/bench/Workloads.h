@@ -33,11 +33,15 @@ struct Workload {
   double bytes() const;
 };
 
-/// Sizes of a LLaMA-like model and its batch.
+/// Sizes of a LLaMA-like model and its batch; or of one like GPT-2: layer_norm, gelu, biases, learned positions.
 struct ModelSizes {
   int64_t batch = 4, sequence = 512, width = 384, heads = 8, kvHeads = 2, hidden = 1024, vocabulary = 2048;
   int64_t layers = 12;
+  bool isGpt2 = false;
 };
+
+/// GPT-2 with 124 M parameters on sequences of 1024; the vocabulary padded to a multiple of 128.
+ModelSizes gpt2Sizes(int64_t batch);
 
 /// The calls of one training step in compute dtype `compute`, each kind once; canonically,
 /// products and attention have attribute `chunks`.
