@@ -9,8 +9,11 @@
 
 #include "runtime/kernels/api/Registry.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -25,6 +28,13 @@ int64_t tgpt::runtime::constantProcessBytes(plan::DType compute, int64_t ranks) 
   return process + ranks * 320 * kibibyte;
 }
 
+int64_t tgpt::runtime::constantBytesOfProcesses(plan::DType compute, int64_t processes) {
+  // Beside its own code and libraries, which all share, a process has what oneDNN generates.
+  int64_t shared = compute == plan::F64 ? 6 * mebibyte : compute == plan::BF16 ? 10 * mebibyte : 11 * mebibyte;
+  int64_t own = compute == plan::F64 ? 300 * kibibyte : compute == plan::BF16 ? 3700 * kibibyte : 6500 * kibibyte;
+  return shared + processes * own;
+}
+
 int64_t tgpt::runtime::reservedRankBytes() {
   return constantProcessBytes(plan::F32, 1);
 }
@@ -34,16 +44,17 @@ static int64_t kilobytesOf(const std::string &line, const std::string &key) {
   return line.rfind(key, 0) == 0 ? std::atoll(line.c_str() + key.size()) : 0;
 }
 
-static int64_t peakResidentBytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (int64_t kilobytes = kilobytesOf(line, "VmHWM:"))
+/// The first figure behind `key` in a file of /proc/self, in bytes.
+static int64_t ownBytes(const std::string &file, const std::string &key) {
+  std::ifstream lines("/proc/self/" + file);
+  for (std::string line; std::getline(lines, line);)
+    if (int64_t kilobytes = kilobytesOf(line, key))
       return kilobytes * kibibyte;
   return 0;
 }
 
-/// Of the mappings of a file, what is resident.
-static int64_t residentBytesOf(const std::filesystem::path &file) {
+/// Of the mappings of a file, what is resident: `key` is "Rss:", or "Pss:" for this process' part of shared pages.
+static int64_t residentBytesOf(const std::filesystem::path &file, const std::string &key) {
   std::error_code error;
   std::string path = std::filesystem::canonical(file, error).string();
   if (error)
@@ -56,7 +67,7 @@ static int64_t residentBytesOf(const std::filesystem::path &file) {
     if (isHead)
       isOfFile = line.size() > path.size() && line.compare(line.size() - path.size(), path.size(), path) == 0;
     else if (isOfFile)
-      bytes += kilobytesOf(line, "Rss:") * kibibyte;
+      bytes += kilobytesOf(line, key) * kibibyte;
   }
   return bytes;
 }
@@ -67,9 +78,30 @@ ProcessMemory tgpt::runtime::processMemory(const Job &job, const std::filesystem
   for (int64_t rank = 0; rank < job.ranks(); ++rank)
     memory.plannedBytes += job.plannedBytes(rank);
   memory.workspaceBytes = cpuWorkspaceBytes();
-  memory.dataBytes = data.empty() ? 0 : residentBytesOf(data);
+  memory.dataBytes = data.empty() ? 0 : residentBytesOf(data, "Rss:");
   memory.constantBytes = constantProcessBytes(job.plan().training().compute_dtype(), job.ranks());
-  memory.peakBytes = peakResidentBytes();
+  memory.peakBytes = ownBytes("status", "VmHWM:");
+  return memory;
+}
+
+ProcessMemory tgpt::runtime::memoryOfProcesses(const Job &job, const std::filesystem::path &data, ProcessTeam &team) {
+  ProcessMemory memory;
+  memory.ranks = memory.processes = job.ranks();
+  for (int64_t rank = 0; rank < job.ranks(); ++rank)
+    memory.plannedBytes += job.plannedBytes(rank);
+  memory.constantBytes = constantBytesOfProcesses(job.plan().training().compute_dtype(), job.ranks());
+  team.gather(""); // shared pages are divided among those that have touched them: all have, when all are here
+  std::array<int64_t, 3> own = {cpuWorkspaceBytes(), data.empty() ? 0 : residentBytesOf(data, "Pss:"),
+                                ownBytes("smaps_rollup", "Pss:")};
+  bool isKnown = true;
+  for (const std::string &bytes : team.gather(std::string(reinterpret_cast<const char *>(own.data()), sizeof own))) {
+    std::memcpy(own.data(), bytes.data(), std::min(bytes.size(), sizeof own));
+    memory.workspaceBytes += own[0];
+    memory.dataBytes += own[1];
+    memory.peakBytes += own[2];
+    isKnown &= own[2] > 0;
+  }
+  memory.peakBytes *= isKnown;
   return memory;
 }
 
@@ -84,7 +116,8 @@ static void printLine(std::ostream &out, const std::string &what, int64_t bytes,
 }
 
 void tgpt::runtime::printProcessMemory(const ProcessMemory &memory, std::ostream &out) {
-  out << "bytes of the process\n";
+  bool isOne = memory.processes == 1;
+  out << (isOne ? "bytes of the process" : "bytes of " + std::to_string(memory.processes) + " processes") << "\n";
   printLine(out, memory.ranks == 1 ? "planned: the arena" : "planned: " + std::to_string(memory.ranks) + " arenas",
             memory.plannedBytes);
   printLine(out, "kernel workspaces", memory.workspaceBytes);
@@ -98,5 +131,5 @@ void tgpt::runtime::printProcessMemory(const ProcessMemory &memory, std::ostream
   std::snprintf(difference, sizeof difference, "  %+.1f%%",
                 100.0 * static_cast<double>(memory.peakBytes - memory.expectedBytes()) /
                     static_cast<double>(memory.expectedBytes()));
-  printLine(out, "peak resident (RSS)", memory.peakBytes, difference);
+  printLine(out, isOne ? "peak resident (RSS)" : "resident, shared pages once (PSS)", memory.peakBytes, difference);
 }

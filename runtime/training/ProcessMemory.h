@@ -12,13 +12,15 @@
 //   constant            by compute dtype: code, libraries, what oneDNN generates; and for
 //                       each rank a thread's stack, the bound program, generated code again
 //
-// The constants were measured (docs/memory.md).
+// Ranks that are processes share their arenas, code and libraries: what is resident of all
+// of them together counts such a page once. The constants were measured (docs/memory.md).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_TRAINING_PROCESSMEMORY_H
 #define TGPT_RUNTIME_TRAINING_PROCESSMEMORY_H
 
 #include "runtime/engine/Job.h"
+#include "runtime/launch/ProcessTeam.h"
 
 #include <filesystem>
 #include <ostream>
@@ -27,22 +29,28 @@ namespace tgpt::runtime {
 
 struct ProcessMemory {
   int64_t ranks = 0;
+  int64_t processes = 1;
   int64_t plannedBytes = 0;   // of all arenas
   int64_t workspaceBytes = 0; // of the cpu kernels
   int64_t dataBytes = 0;
   int64_t constantBytes = 0;
-  int64_t peakBytes = 0; // resident; 0 where the system does not say
+  int64_t peakBytes = 0; // resident; of several processes at the end, not the peak; 0 where the system does not say
 
   int64_t expectedBytes() const { return plannedBytes + workspaceBytes + dataBytes + constantBytes; }
 };
 
 /// What a run in this compute dtype takes outside of its plan and workspaces.
 int64_t constantProcessBytes(plan::DType compute, int64_t ranks);
+/// The same of so many processes of a rank each, code and libraries once.
+int64_t constantBytesOfProcesses(plan::DType compute, int64_t processes);
 /// Of a rank on a machine with one rank a core: its share.
 int64_t reservedRankBytes();
 
 /// Between steps. `data` is the token file; empty: none.
 ProcessMemory processMemory(const Job &job, const std::filesystem::path &data);
+
+/// Of all processes of the job together. Collective.
+ProcessMemory memoryOfProcesses(const Job &job, const std::filesystem::path &data, ProcessTeam &team);
 
 /// Peaks count from here on, where the system can forget older ones.
 void forgetPeakMemory();

@@ -307,7 +307,11 @@ void Run::train() {
   if (state.step < options.steps)
     progress.note("interrupted after step " + std::to_string(state.step) + " of " + std::to_string(options.steps) +
                   (options.save.empty() ? "; nothing is saved without --save=DIR" : ""));
-  memory = processMemory(*job, options.data);
+  try {
+    memory = processes ? memoryOfProcesses(*job, options.data, *processes) : processMemory(*job, options.data);
+  } catch (const TeamEnded &) {
+    // The job's next exchange says so, with its ranks' places.
+  }
   tokensOfLastStep = loop.lastTokenCount();
   lossScaleOfLastStep = loop.lastLossScale();
 }
@@ -347,7 +351,7 @@ void Run::report() {
   if (options.profile)
     printPartTimes(*job, state.step + 1 - firstStep, console.out);
   int64_t differing = printArenaReport(*job, console.out);
-  if (!hasProcesses() && !device) // else each has its own, or most is not the host's
+  if (memory.ranks > 0 && !device) // most of a device's is not the host's
     printProcessMemory(memory, console.out);
   console.out << std::flush;
   if (differing > 0)
