@@ -21,6 +21,7 @@
 
 #include "cost/DeviceProfile.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,7 @@ struct MeasuredRates {
 
   double stepSeconds = 0;     ///< start and end of a step of one rank
   double stepRankSeconds = 0; ///< more for each further rank
+  double busyCoresShare = 0;  ///< that kernels take longer while all other cores compute as well: caches and memory
   std::map<std::string, ByDtype, std::less<>> kernels;
   std::map<std::string, std::vector<ExchangeRate>, std::less<>> exchanges; ///< by name, numbers of ranks ascending
 
@@ -72,6 +74,10 @@ struct MeasuredRates {
   /// Of `all_reduce`, `all_gather`, `reduce_scatter`, `all_to_all` or `send`; between measured numbers of ranks linear
   /// in the logarithm of the ranks, beyond them in proportion to the ranks.
   std::optional<double> exchangeSeconds(std::string_view exchange, double ranks, double bytes) const;
+  /// How fast kernels are on `busy` of a node's cores, to one core alone: linear in the others that compute.
+  double rateOfBusyCores(double busy, double cores) const {
+    return cores > 1 ? 1 / (1 + busyCoresShare * std::clamp((busy - 1) / (cores - 1), 0.0, 1.0)) : 1;
+  }
   double secondsOfStep(double ranks) const { return stepSeconds + (ranks - 1) * stepRankSeconds; }
 
   bool operator==(const MeasuredRates &) const = default;

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""compare-simulation.py BIN WORK [--cluster=FILE] [--select=1,5-8] [--steps=N]: holds simulated steps against measured ones.
+"""compare-simulation.py BIN WORK [--cluster=FILE] [--select=1,5-8] [--steps=N] [--quiet=0.1 --tries=3]
+
+Holds simulated steps against measured ones.
 
 Calibrates this machine once (`tgpt-run --calibrate`), or takes FILE, and nothing is fitted to what follows: each
 configuration is compiled, simulated (`--backend=sim`) and trained, and a row says what the median step took, how far
 steps lie apart (half the distance of the quartiles), and simulated / measured. A machine that does other work as well
-measures that too: `busy` is the share of the cores that others used meanwhile.
+measures that too: "cores of others" is what others used meanwhile. With --quiet a run that others disturbed more than
+that is done again, up to --tries times, and the least disturbed one counts.
 """
 import argparse
 import json
@@ -80,7 +83,19 @@ def measured(binaries, plan, metrics, steps):
     return statistics.median(seconds), (quarters[2] - quarters[0]) / 2 / statistics.median(seconds), len(seconds), others
 
 
-def row(binaries, work, cluster, number, steps):
+def least_disturbed(options, plan, count):
+    """Of up to `tries` runs the one in which others used the least, chosen without a look at its steps."""
+    best = None
+    for _ in range(options.tries):
+        tried = measured(options.binaries, plan, options.work / "compared.jsonl", count)
+        best = tried if best is None or tried[3] < best[3] else best
+        if best[3] <= options.quiet:
+            break
+    return best
+
+
+def row(options, cluster, number):
+    binaries, work, steps = options.binaries, options.work, options.steps
     model, flags = CONFIGURATIONS[number - 1]
     recipes = pathlib.Path(__file__).resolve().parent.parent / "recipes" / "models"
     module, plan = work / f"{model}.mlir", work / f"compared-{number}.bin"
@@ -88,7 +103,7 @@ def row(binaries, work, cluster, number, steps):
     run(binaries / "tgpt-opt", "--memory-report=none", *flags.split(), module, "-o", plan)
     simulated = json.loads(run(binaries / "tgpt-run", plan, "--backend=sim", f"--cluster={cluster}", "--json"))
     count = steps if model == "pretrain-tiny" else 40 * steps
-    seconds, spread, repetitions, others = measured(binaries, plan, work / "compared.jsonl", count + WARM_UP)
+    seconds, spread, repetitions, others = least_disturbed(options, plan, count + WARM_UP)
     ratio = simulated["step_seconds"] / seconds
     print(f"| {number} | {model} {flags} | {simulated['ranks']} | {1e3 * seconds:.2f} | {repetitions} | {spread:.1%} "
           f"| {others:.2f} | {1e3 * simulated['step_seconds']:.2f} | {ratio:.3f} |", flush=True)
@@ -102,6 +117,8 @@ def main():
     parser.add_argument("--cluster", type=pathlib.Path)
     parser.add_argument("--select", default="")
     parser.add_argument("--steps", type=int, default=7)
+    parser.add_argument("--quiet", type=float, default=2.0, help="cores that others may use")
+    parser.add_argument("--tries", type=int, default=1)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     cluster = options.cluster or options.work / "here.yaml"
@@ -109,7 +126,7 @@ def main():
         print(run(options.binaries / "tgpt-run", "--calibrate", "-o", cluster).strip() + "\n")
     print("| | configuration | ranks | measured ms | steps | spread | cores of others | simulated ms | ratio |")
     print("|---|---|---|---|---|---|---|---|---|")
-    ratios = [row(options.binaries, options.work, cluster, number, options.steps) for number in selected(options.select)]
+    ratios = [row(options, cluster, number) for number in selected(options.select)]
     errors = [abs(ratio - 1) for ratio in ratios]
     print(f"\n{len(errors)} configurations: mean error {statistics.mean(errors):.1%}, worst {max(errors):.1%}; "
           f"within 15%: {sum(error <= 0.15 for error in errors)}")

@@ -67,10 +67,13 @@ std::vector<ExchangeRate> readExchange(const YamlSection &exchanges, const std::
 } // namespace
 
 MeasuredRates readMeasured(const YAML::Node &node, const std::string &fileName) {
-  YamlSection section(node, "measured", fileName, {"step_seconds", "step_rank_seconds", "kernels", "exchanges"});
+  YamlSection section(node, "measured", fileName, {"step_seconds", "step_rank_seconds", "kernels", "exchanges"},
+                      {"busy_cores_share"});
   MeasuredRates measured;
   measured.stepSeconds = readRate(section, "step_seconds");
   measured.stepRankSeconds = readRate(section, "step_rank_seconds");
+  if (section.has("busy_cores_share"))
+    measured.busyCoresShare = section.number("busy_cores_share", FigureRange::Share, "that kernels take longer");
   // The names of kernels are the runtime's: a simulation checks them.
   std::vector<std::string> names = keysOf(section.at("kernels"));
   YamlSection kernels(section.at("kernels"), "kernels", fileName, {}, names);

@@ -8,6 +8,7 @@
 //   measured:
 //     step_seconds: 2e-5
 //     step_rank_seconds: 1e-5
+//     busy_cores_share: 0.05   (0 where it is missing)
 //     kernels:
 //       linear:
 //         f32: {call_seconds: 1e-7, seconds_per_operation: 9e-12, seconds_per_byte: 1e-11, seconds_per_item: 0}

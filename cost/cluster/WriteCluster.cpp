@@ -137,6 +137,7 @@ void writeMeasured(Writer &writer, const MeasuredRates &measured) {
   writer.section("measured", [&](const std::string &path) {
     writer.figure(path + "step_seconds", exact(measured.stepSeconds));
     writer.figure(path + "step_rank_seconds", exact(measured.stepRankSeconds));
+    writer.figure(path + "busy_cores_share", exact(measured.busyCoresShare));
     writeMap(writer, path + "kernels", measured.kernels, writeKernel);
     writeMap(writer, path + "exchanges", measured.exchanges, writeExchange);
   });

@@ -56,6 +56,7 @@ private:
   void measureKernels(DType compute);
   void measureExchanges();
   void measureStep();
+  void measureBusyCores();
   void fitKernels();
   void setDeviceCurves();
   void advance(const std::string &what, double share);
@@ -259,6 +260,19 @@ void Measurement::measureStep() {
   rates.stepRankSeconds = std::max(0.0, (more - one) / (several - 1));
 }
 
+/// A step's kernels of the largest model probed, on one core and on all of them. Each call is measured twice in a row,
+/// so that what else the machine does in between is the same for both.
+void Measurement::measureBusyCores() {
+  double alone = 0, beside = 0;
+  for (DType dtype : {DType::F32, DType::BF16})
+    for (const Workload &call : largestStepCalls(dtype, options.isQuick)) {
+      auto count = static_cast<double>(call.countPerStep);
+      alone += count * sampleKernel(call, budget(0.01)).seconds;
+      beside += count * sampleKernelBeside(call, options.cores - 1, budget(0.01)).seconds;
+    }
+  result.cluster.measured->busyCoresShare = std::clamp(beside / alone - 1, 0.0, 1.0);
+}
+
 /// To four digits: more would be noise.
 static double rounded(double figure) {
   char text[32];
@@ -269,7 +283,7 @@ static double rounded(double figure) {
 static void roundFigures(cost::Cluster &cluster) {
   cost::DeviceProfile &device = cluster.device;
   for (double *figure : {&device.memoryBytesPerSecond, &device.kernelLaunchSeconds, &cluster.measured->stepSeconds,
-                         &cluster.measured->stepRankSeconds})
+                         &cluster.measured->stepRankSeconds, &cluster.measured->busyCoresShare})
     *figure = rounded(*figure);
   for (cost::ByDtype *figures : {&device.matrixFlopsPerSecond, &device.vectorFlopsPerSecond})
     for (double &figure : figures->figures)
@@ -340,6 +354,7 @@ Calibration Measurement::run() {
   advance("collectives", 0.08);
   measureExchanges();
   measureStep();
+  measureBusyCores();
   roundFigures(cluster);
   cluster.coresPerNode = static_cast<double>(options.cores);
   cluster.topology = cost::singleNode(cluster.device);

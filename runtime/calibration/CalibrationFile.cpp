@@ -61,6 +61,7 @@ private:
       {"software", "As of any cluster that tgpt runs on, each with its reason in cost/cluster/Cluster.cpp."},
       {"measured.step_seconds", "measured"},
       {"measured.step_rank_seconds", "measured"},
+      {"measured.busy_cores_share", "measured"},
   };
 
   static std::string repetitions(const Quality &quality) {

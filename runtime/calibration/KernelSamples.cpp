@@ -12,10 +12,13 @@
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <ctime>
 #include <deque>
 #include <omp.h>
+#include <thread>
+#include <vector>
 
 using namespace tgpt::runtime;
 using namespace tgpt::runtime::calibration;
@@ -81,4 +84,27 @@ Sample tgpt::runtime::calibration::sampleKernel(const Workload &workload, const 
     seconds.push_back(stretch / calls);
   }
   return sampleOf(std::move(seconds));
+}
+
+Sample tgpt::runtime::calibration::sampleKernelBeside(const Workload &workload, int64_t others,
+                                                      const SampleBudget &budget) {
+  const Kernel *kernel = findKernel(KernelBackend::Cpu, workload.kernel);
+  std::atomic<bool> isDone = false;
+  std::atomic<int64_t> begun = 0;
+  std::vector<std::jthread> threads;
+  for (int64_t i = 0; kernel && i < others; ++i)
+    threads.emplace_back([&] {
+      omp_set_num_threads(1);
+      Turns turns(workload, *kernel);
+      turns.secondsOf(1);
+      for (++begun; !isDone;)
+        turns.secondsOf(1);
+    });
+  while (begun < static_cast<int64_t>(threads.size()))
+    std::this_thread::yield();
+  struct Stop {
+    std::atomic<bool> &flag;
+    ~Stop() { flag = true; }
+  } stop{isDone}; // before the threads are joined
+  return sampleKernel(workload, budget);
 }

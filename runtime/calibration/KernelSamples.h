@@ -20,6 +20,8 @@ namespace tgpt::runtime::calibration {
 
 /// One call of the cpu kernels, on the calling thread alone. Throws Error where the kernel refuses it.
 Sample sampleKernel(const Workload &workload, const SampleBudget &budget);
+/// The same while so many other threads do such calls as well, each on operands of its own.
+Sample sampleKernelBeside(const Workload &workload, int64_t others, const SampleBudget &budget);
 
 } // namespace tgpt::runtime::calibration
 

@@ -67,6 +67,10 @@ std::vector<Workload> tgpt::runtime::calibration::stepCalls(DType compute, bool 
   return calls;
 }
 
+std::vector<Workload> tgpt::runtime::calibration::largestStepCalls(DType compute, bool isQuick) {
+  return trainingStepWorkloads(sizesProbed(isQuick).back(), compute);
+}
+
 std::vector<Workload> tgpt::runtime::calibration::squareProducts(DType compute, bool isQuick) {
   std::vector<Workload> calls;
   for (int64_t side = 32; side <= (isQuick ? 128 : 1024); side *= 2) {

@@ -18,6 +18,9 @@ namespace tgpt::runtime::calibration {
 /// in chunks (--reduction=canonical).
 std::vector<Workload> stepCalls(DType compute, bool isQuick);
 
+/// Those of the last of these models alone.
+std::vector<Workload> largestStepCalls(DType compute, bool isQuick);
+
 /// Products of square matrices, smallest first: the efficiency curve.
 std::vector<Workload> squareProducts(DType compute, bool isQuick);
 

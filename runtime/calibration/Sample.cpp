@@ -19,9 +19,17 @@ static double quantile(const std::vector<double> &sorted, double share) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-Sample tgpt::runtime::calibration::sampleOf(std::vector<double> seconds) {
+static Sample sampleAt(double share, std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
-  double median = quantile(seconds, 0.5);
+  double value = quantile(seconds, share);
   double between = quantile(seconds, 0.75) - quantile(seconds, 0.25);
-  return {median, median > 0 ? between / 2 / median : 0, static_cast<int>(seconds.size())};
+  return {value, value > 0 ? between / 2 / value : 0, static_cast<int>(seconds.size())};
+}
+
+Sample tgpt::runtime::calibration::sampleOf(std::vector<double> seconds) {
+  return sampleAt(0.5, std::move(seconds));
+}
+
+Sample tgpt::runtime::calibration::lowerQuartileOf(std::vector<double> seconds) {
+  return sampleAt(0.25, std::move(seconds));
 }

@@ -12,15 +12,17 @@
 
 namespace tgpt::runtime::calibration {
 
-/// The median of `count` measurements of one thing, and how far they lie apart.
+/// The median (or the lower quartile) of `count` measurements of one thing, and how far they lie apart.
 struct Sample {
   double seconds = 0;
-  double spread = 0; ///< half of what lies between the first and the third quartile, over the median
+  double spread = 0; ///< half of what lies between the first and the third quartile, over `seconds`
   int count = 0;
 };
 
-/// Of at least one measurement.
+/// Of at least one measurement: the median.
 Sample sampleOf(std::vector<double> seconds);
+/// The lower quartile: of what several threads do together, which any other process lengthens and nothing shortens.
+Sample lowerQuartileOf(std::vector<double> seconds);
 
 /// What a measurement may take, and how often it is repeated at most.
 struct SampleBudget {

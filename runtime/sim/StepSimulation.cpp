@@ -313,7 +313,9 @@ double StepSimulation::rateOf(const Stage &stage, int queue) const {
     for (auto [other, count] : stage.onNode)
       for (const Task &task : stages[other].tasks)
         running += task.isRunning ? count : 0;
-    return std::min(1.0, cores / std::max(running, 1.0));
+    double rate = std::min(1.0, cores / std::max(running, 1.0));
+    bool isSlowed = stage.tasks[queue].isKernel && cluster.measured; // exchanges are measured with all ranks at work
+    return isSlowed ? rate * cluster.measured->rateOfBusyCores(running, cores) : rate;
   }
   bool communicates = stage.tasks[1].isRunning || stage.tasks[2].isRunning;
   bool isSlowed = queue == 0 && stage.tasks[0].isKernel && communicates;

@@ -42,6 +42,12 @@ static CallSize ofAttention(CallSize size, const KernelCall &call, const TensorV
   return size;
 }
 
+/// Heads of a position are worked on one by one; they are short.
+static CallSize ofHeads(CallSize size, const KernelCall &call, int64_t headDim) {
+  size.items = static_cast<double>(call.inputs[0].elements()) / static_cast<double>(std::max<int64_t>(1, headDim));
+  return size;
+}
+
 static CallSize ofRows(CallSize size, const KernelCall &call) {
   for (std::span<const TensorView> operands : {call.inputs, call.outputs})
     for (const TensorView &operand : operands)
@@ -59,6 +65,10 @@ CallSize tgpt::runtime::callSize(std::string_view kernel, const KernelCall &call
     return ofAttention(size, call, call.inputs[0], 4);
   if (kernel == "attention_grad")
     return ofAttention(size, call, call.inputs[0], 10);
+  if (kernel == "rope")
+    return ofHeads(size, call, call.attributes->integer("head_dim", 1));
+  if (kernel == "head_norm" || kernel == "head_norm_grad") // the last input is a head's weight
+    return ofHeads(size, call, call.inputs.back().elements());
   if (kernel == "embedding") // a row of the table for each id
     size.bytes = bytesOf(call.inputs.first(1)) + 2 * static_cast<double>(call.outputs[0].bytes());
   if (kernel == "embedding_grad") // a row of the gradient for each id, read and written

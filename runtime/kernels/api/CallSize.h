@@ -11,6 +11,8 @@
 //                     operations 2 m n k, items m n: what the product gives
 //   attention         operations 4 c a score, items the scores: half of s^2 where it is causal
 //   attention_grad    operations 10 c a score
+//   rope, head_norm, head_norm_grad
+//                     bytes of all operands, items the heads of all positions
 //   embedding         bytes of the rows that are read and written, not of the table
 //   everything else   bytes of all operands, items the rows of the largest
 //

@@ -20,6 +20,13 @@ TEST(Sample, OneSlowMeasurementChangesNothing) {
   EXPECT_EQ(sample.count, 5);
 }
 
+TEST(Sample, TheLowerQuartileIsThatOfUndisturbedMeasurements) {
+  Sample sample = lowerQuartileOf({3, 1, 2, 1000, 2});
+  EXPECT_EQ(sample.seconds, 2);
+  EXPECT_EQ(lowerQuartileOf({4, 2}).seconds, 2.5);
+  EXPECT_EQ(lowerQuartileOf({50, 1, 70, 60, 1}).seconds, 1); // disturbed more often than not
+}
+
 TEST(Sample, BetweenTwoMeasurementsItIsLinear) {
   Sample sample = sampleOf({4, 2});
   EXPECT_EQ(sample.seconds, 3);

@@ -40,4 +40,15 @@ TEST(MeasuredRates, AStepOfManyRanksStartsThemAll) {
   EXPECT_EQ(rates().secondsOfStep(4), 16);
 }
 
+TEST(MeasuredRates, KernelsAreSlowerTheMoreCoresCompute) {
+  MeasuredRates rates;
+  EXPECT_EQ(rates.rateOfBusyCores(4, 4), 1);
+  rates.busyCoresShare = 0.25;
+  EXPECT_EQ(rates.rateOfBusyCores(1, 5), 1);
+  EXPECT_DOUBLE_EQ(rates.rateOfBusyCores(3, 5), 1 / 1.125);
+  EXPECT_DOUBLE_EQ(rates.rateOfBusyCores(5, 5), 0.8);
+  EXPECT_DOUBLE_EQ(rates.rateOfBusyCores(50, 5), 0.8); // they take turns, which is not this figure's
+  EXPECT_EQ(rates.rateOfBusyCores(2, 1), 1);
+}
+
 } // namespace

@@ -70,6 +70,16 @@ TEST(CallSize, Attention) {
              causal);
 }
 
+// Two samples, 3 positions, 4 heads of 8 channels: a head costs what it does however many lie in a row.
+TEST(CallSize, HeadsOfAllPositions) {
+  TensorView x = tensor(DType::F32, {2, 3, 32}), w = tensor(DType::F32, {8});
+  Attributes attributes;
+  attributes.set("head_dim", int64_t(8));
+  expectSize("rope", {x}, {x}, {0, 4 * 2 * 192, 24}, attributes);
+  expectSize("head_norm", {x, w}, {x}, {0, 4 * (2 * 192 + 8), 24});
+  expectSize("head_norm_grad", {x, x, w}, {x, w}, {0, 4 * (3 * 192 + 2 * 8), 24});
+}
+
 TEST(CallSize, TablesAreReadByTheRow) {
   TensorView ids = tensor(DType::I32, {1, 4}), table = tensor(DType::F32, {1000, 8}), y = tensor(DType::F32, {1, 4, 8});
   expectSize("embedding", {ids, table}, {y}, {0, 4 * 4 + 2 * 4 * 32, 1000});

@@ -203,6 +203,24 @@ TEST(Simulate, ranksShareTheCoresOfTheirNode) {
   EXPECT_DOUBLE_EQ(simulated(stages.builder.build(), cluster).seconds, 6);
 }
 
+// Two stages on two cores, whose kernels take half as long again while both compute: 2 s of each take 3, and the second
+// has 4 s alone.
+TEST(Simulate, kernelsAreSlowerWhileOtherCoresCompute) {
+  Stages stages(1, 2);
+  for (int s = 0; s < 2; ++s) {
+    uint32_t segment = stages.segment(s);
+    stages.compute(s, segment, 2 + 4 * s);
+    stages.builder.run(s, segment, 0);
+  }
+  cost::Cluster cluster = test::unitCluster(1);
+  cluster.coresPerNode = 2;
+  cluster.measured.emplace();
+  cluster.measured->busyCoresShare = 0.5;
+  SimulatedStep step = simulated(stages.builder.build(), cluster);
+  EXPECT_DOUBLE_EQ(step.stages[0].end, 3);
+  EXPECT_DOUBLE_EQ(step.seconds, 7);
+}
+
 // Six ranks of a stage on four cores; the MFU counts the cores.
 TEST(Simulate, ranksOfAStageShareCoresToo) {
   Stages stages(6, 1);

@@ -73,6 +73,9 @@ std::string errorOfRates(const std::string &from, const std::string &to) {
 TEST(MeasuredSection, WhatIsWrongIsSaid) {
   EXPECT_EQ(errorOfRates("step_rank_seconds: 0", "step_rank_seconds: -1"),
             "step_rank_seconds is '-1'; accepted: 0 or a number up to 1e6 (seconds)");
+  EXPECT_EQ(errorOfRates("busy_cores_share: 0", "busy_cores_share: 2").rfind("busy_cores_share is '2'; accepted: ", 0),
+            0u);
+  EXPECT_EQ(errorOfRates("  busy_cores_share: 0\n", "").rfind("none", 0), 0u); // files without it are read
   EXPECT_EQ(errorOfRates("seconds_per_operation: 2e-11", "seconds_per_operation: fast"),
             "seconds_per_operation is 'fast'; accepted: 0 or a number up to 1e6 (seconds)");
   EXPECT_EQ(errorOfRates("call_seconds: 1e-07, ", ""),
