@@ -137,11 +137,11 @@ compile() {
 make_plans() {
   rm -rf "$work/plans"
   mkdir -p "$work/plans"
-  local demo=recipes/models/nano-gpt2.yaml samples=4 large=recipes/models/gpt2-124m.yaml batch=16
+  local demo=recipes/models/nano-gpt2.yaml samples=4 large=recipes/models/gpt2-124m.yaml batch=16 multiple=128
   if $emulated; then
     sed -E 's/^(width|ffn|vocabulary): .*/\1: 16/; s/^(layers): .*/\1: 1/; s/^(heads|kv_heads): .*/\1: 2/; s/^(sequence_length): .*/\1: 8/' \
         "$demo" >"$work/smallest.yaml"
-    demo=$work/smallest.yaml large=$work/smallest.yaml samples=1 batch=1
+    demo=$work/smallest.yaml large=$work/smallest.yaml samples=1 batch=1 multiple=1
   fi
   local count
   for dtype in f64 f32 bf16; do
@@ -151,7 +151,7 @@ make_plans() {
     [ $((4 * samples)) -lt $count ] || compile "demo-$count" "$demo" --dp=$count --zero=2 --overlap --micro-batches=1 \
                                                --micro-batch-samples=$((4 * samples / count))
   done
-  compile large "$large" --dtype=bf16 --micro-batches=1 --micro-batch-samples=$batch
+  compile large "$large" --dtype=bf16 --micro-batches=1 --micro-batch-samples=$batch --vocabulary-multiple=$multiple
   echo "$(ls "$work/plans"/*.bin | wc -l) plans"
 }
 
@@ -168,7 +168,7 @@ take_plans() {
 
 judge_kernels() {
   if $emulated; then
-    "$build/test/unit/tgpt_cuda_kernels_test" --gtest_filter='*Bound/add:*Bound/swiglu_grad:*Bound/rms_norm:*Bound/linear'
+    "$build/test/unit/tgpt_cuda_kernels_test" --gtest_filter='*Bound/add:*Bound/swiglu_grad:*Bound/rms_norm'
   else
     "$build/test/unit/tgpt_cuda_device_test"
   fi | tee "$work/kernels.out" | tail -n 40
