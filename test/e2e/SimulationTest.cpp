@@ -16,7 +16,9 @@
 #include "cost/StepTime.h"
 #include "cost/cluster/ClusterFile.h"
 #include "runtime/engine/Job.h"
+#include "runtime/engine/PlanViews.h"
 #include "runtime/engine/Scalar.h"
+#include "runtime/kernels/api/CallSize.h"
 #include "runtime/plan/StepGraph.h"
 #include "runtime/sim/Simulate.h"
 #include "test/e2e/InProcessCompiler.h"
@@ -105,6 +107,43 @@ TEST(SimulatedPlan, bubblesOfEqualStagesAreThoseOfThePapers) {
         EXPECT_LT(zeroBubble, plain);
       }
     }
+}
+
+/// A call as measured rates see it.
+cost::CallSize sizeOf(const plan::StageProgram &stage, const plan::Instruction &instruction) {
+  auto viewsOf = [&](const auto &operands) {
+    std::vector<TensorView> views;
+    for (uint32_t buffer : operands)
+      views.push_back(viewOf(stage.buffers(static_cast<int>(buffer)), nullptr));
+    return views;
+  };
+  std::vector<TensorView> inputs = viewsOf(instruction.inputs()), outputs = viewsOf(instruction.outputs());
+  Attributes attributes = attributesOf(instruction, [](const plan::AxisOffset &) { return 0; });
+  return callSize(instruction.opcode(), {inputs, outputs, &attributes});
+}
+
+// A plan does not say m, n and k: what rates of products count follows from operands' shapes, and is what the op says.
+TEST(SimulatedPlan, sizesOfProductsFollowFromTheirOperands) {
+  InProcessCompiler compiler;
+  int products = 0;
+  for (const char *model : {"nano", "nano-gpt2"})
+    for (const Grid &grid : {Grid{1, 1, 1, 1, 1}, Grid{2, 1, 2, 1, 2}, Grid{1, 2, 2, 1, 2}}) {
+      plan::Plan plan = compiler.compile(recipeOf(model), optionsOf(grid));
+      for (const plan::StageProgram &stage : plan.stages())
+        for (const plan::Segment &segment : stage.segments())
+          for (const plan::Instruction &instruction : segment.instructions()) {
+            if (instruction.cost().work() != plan::Cost::MATRIX_PRODUCT)
+              continue;
+            ++products;
+            cost::CallSize size = sizeOf(stage, instruction);
+            // Beside them an addition a result, where a bias or what was there before is added.
+            bool adds = instruction.opcode() == "linear" ? instruction.inputs_size() > 2
+                                                         : instruction.opcode() == "linear_wgrad";
+            EXPECT_EQ(size.operations + (adds ? size.items : 0), static_cast<double>(instruction.cost().flops()))
+                << model << " " << instruction.opcode() << " in " << segment.name();
+          }
+    }
+  EXPECT_GT(products, 200);
 }
 
 /// Kernels of unequal lengths, in whole seconds.
