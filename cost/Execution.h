@@ -30,9 +30,17 @@ enum class Recompute {
 /// Axes of ranks: tp; cp and, outside of it, dp; pp.
 enum class RankAxis { Tensor, Data, Pipeline };
 
-/// Micro-batches whose activations a stage holds at once, in the mean over its chunks.
+/// Micro-batches that a stage holds at once.
 struct HeldMicroBatches {
-  double first = 0, second = 0, last = 0; ///< stage
+  struct OfStage {
+    double kept = 0;    ///< with what their backward needs, in the mean over the layers
+    double waiting = 0; ///< from their backward on with what their weight gradients need
+  };
+  OfStage first, second, last;
+
+  const OfStage &of(double stage, double stages) const {
+    return stage == 0 ? first : stage == stages - 1 ? last : second;
+  }
 };
 
 /// Degrees and options of a run.
@@ -54,7 +62,7 @@ struct Execution {
   bool edgeStagesShorter = false;       ///< the first and the last stage (chunk) hold one layer less
   bool evenStages = false;              ///< stages differ by a layer at most, however many chunks they have
   HeldMicroBatches held;                ///< where the very schedule is known; all 0: by its closed form
-  bool keepsForWeightGradients = false; ///< zero bubble: a slot keeps what waiting weight gradients read
+  bool keepsForWeightGradients = false; ///< zero bubble: what weight gradients read waits for them
   bool flatTensorInPipeline = true;     ///< a stage's output is sent in tp pieces, one a rank
   /// How ranks are numbered: neighbours along the first axis are consecutive. All three axes, each once.
   std::array<RankAxis, 3> rankOrder = {RankAxis::Tensor, RankAxis::Data, RankAxis::Pipeline};

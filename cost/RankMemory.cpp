@@ -85,10 +85,6 @@ double stageParameters(const ModelShape &shape, const Execution &run, double sta
 double layerActivationBytes(const ModelShape &shape, const Execution &run) {
   double input = run.elementBytes * tokens(shape, run) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
   double withoutCore = savedWithoutCore(shape, run), all = withoutCore + savedByCore(shape, run);
-  // What products read is kept for weight gradients that wait, computed again or not; and the gradients of what the
-  // activation read, beside what its own backward reads.
-  if (run.keepsForWeightGradients)
-    return all + run.elementBytes * tokens(shape, run) * (shape.gatedMlp ? 2 : 1) * shape.ffnHidden / run.tp;
   switch (run.recompute) {
   case Recompute::None: return all;
   case Recompute::Attention: return run.fusedAttention ? all : withoutCore;
@@ -106,8 +102,8 @@ double layerActivationBytes(const ModelShape &shape, const Execution &run) {
 
 double layersInFlight(const ModelShape &shape, const Execution &run, double stage) {
   double layers = layersOfStage(shape, run, stage), after = run.pp - 1 - stage;
-  if (run.held.first > 0)
-    return layers * (stage == 0 ? run.held.first : after == 0 ? run.held.last : run.held.second);
+  if (run.held.first.kept > 0)
+    return layers * run.held.of(stage, run.pp).kept;
   switch (run.schedule) {
   case Schedule::GPipe: return run.microBatches * layers;
   case Schedule::OneF1B:
@@ -130,6 +126,11 @@ RankMemory rankMemory(const ModelShape &shape, const Execution &run, const State
   RankMemory memory = shardedStates(stageParameters(shape, run, stage), run.zero, run.shardRanks(), states);
   double layer = layerActivationBytes(shape, run);
   memory.activationBytes = layersInFlight(shape, run, stage) * layer;
+  // What products read and the gradients of their results, as much as is saved where nothing is recomputed, in place of
+  // what the backward has used up.
+  if (run.keepsForWeightGradients)
+    memory.activationBytes += layersOfStage(shape, run, stage) * run.held.of(stage, run.pp).waiting *
+                              std::max(0.0, savedWithoutCore(shape, run) - layer);
   // A recomputed layer is whole for the time of its backward.
   if (run.recompute != Recompute::None && !run.keepsForWeightGradients)
     memory.workingBytes = std::max(0.0, savedWithoutCore(shape, run) + savedByCore(shape, run) - layer);

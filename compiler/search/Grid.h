@@ -59,7 +59,7 @@ struct Grid {
 
 /// Micro-batches whose activations the stages of a candidate hold at once: of the order in which tgpt-opt's schedules
 /// do their work.
-cost::HeldMicroBatches heldBy(const Candidate &candidate);
+cost::HeldMicroBatches heldBy(const Candidate &candidate, int64_t layers);
 
 /// The divisors of a number, ascending.
 std::vector<int64_t> divisorsOf(int64_t number);

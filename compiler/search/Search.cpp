@@ -71,7 +71,7 @@ private:
           static_cast<int64_t>(grid.recompute.size() * grid.data.size() * grid.orders.size());
       return;
     }
-    held = heldBy(candidate);
+    held = heldBy(candidate, static_cast<int64_t>(problem.shape.layers));
     for (cost::Recompute mode : grid.recompute) {
       candidate.recompute = mode;
       for (std::size_t i = 0; i < grid.data.size(); ++i) {
@@ -161,7 +161,7 @@ const std::array<Alternative, 6> alternatives = {{
 
 cost::RankMemory memoryOf(const Problem &problem, const Candidate &candidate) {
   cost::Execution run = problem.executionOf(candidate);
-  run.held = heldBy(candidate);
+  run.held = heldBy(candidate, static_cast<int64_t>(problem.shape.layers));
   return cost::fullestRank(problem.shape, run, problem.states);
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/SlotArrangement.h"
-#include "passes/memory/PageSharing.h"
+#include "cost/PageSharing.h"
 #include "llvm/ADT/StringMap.h"
 #include <numeric>
 #include <set>
@@ -65,17 +65,18 @@ SlotArrangement tgpt::arrangeSlots(const StageLifetimes &lifetimes, int64_t alig
 }
 
 /// Whose page each run of the schedule uses.
-static std::vector<std::optional<PageHolder>> holdersOf(planir::StageOp stage, planir::ScheduleOp schedule,
-                                                        const SlotArrangement &arrangement) {
+static std::vector<std::optional<cost::PageHolder>> holdersOf(planir::StageOp stage, planir::ScheduleOp schedule,
+                                                              const SlotArrangement &arrangement) {
   llvm::StringMap<planir::SegmentOp> segments;
   for (auto segment : stage.getBody().getOps<planir::SegmentOp>())
     segments[segment.getName()] = segment;
-  std::vector<std::optional<PageHolder>> holders;
+  std::vector<std::optional<cost::PageHolder>> holders;
   for (auto run : schedule.getRuns().getAsRange<planir::RunAttr>()) {
     planir::SegmentOp segment = segments.lookup(run.getSegment().getValue());
     bool isPaged =
         arrangement.hasPage(segment.getKind()) && arrangement.chunks.count(static_cast<int64_t>(segment.getChunk()));
-    holders.push_back(isPaged ? std::optional(PageHolder(segment.getChunk(), run.getMicroBatch())) : std::nullopt);
+    holders.push_back(isPaged ? std::optional(cost::PageHolder(segment.getChunk(), run.getMicroBatch()))
+                              : std::nullopt);
   }
   return holders;
 }
@@ -117,12 +118,12 @@ static bool shareAmongChunks(const StageLifetimes &lifetimes, SlotArrangement &a
   const SlotArrangement slots = arrangement;
   int64_t least = slots.bytes() - slots.pages * slots.pageBytes;
   std::set<int64_t> sizes;
-  std::vector<SlotGroup> groups;
+  std::vector<cost::SlotGroup> groups;
   for (const auto &[index, space] : slots.chunks) {
     sizes.insert(space.slotBytes);
     groups.push_back({space.slots, space.slotBytes});
   }
-  int64_t bound = bytesWithPages(groups, slots.pages, bestPageBytes(groups, slots.pages));
+  int64_t bound = cost::bytesWithPages(groups, slots.pages, cost::bestPageBytes(groups, slots.pages));
   for (int64_t mostBytes : sizes) {
     if (least <= bound) // as good as where every byte may be in either
       break;
@@ -194,7 +195,7 @@ std::optional<SlotArrangement> tgpt::arrangePages(planir::StageOp stage, const S
     return std::nullopt;
   SlotArrangement arrangement = slots;
   arrangement.paging = slots.chunks.size() > 1 ? Paging::WholeMicroBatch : Paging::FromBackward;
-  DealtPages dealt = dealOutPages(holdersOf(stage, schedule, arrangement));
+  cost::DealtPages dealt = cost::dealOutPages(holdersOf(stage, schedule, arrangement));
   arrangement.pages = dealt.pages;
   arrangement.pageOfRun = std::move(dealt.pageOfRun);
   bool isPaged = arrangement.paging == Paging::WholeMicroBatch

@@ -6,17 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/MicroBatchesInFlight.h"
-#include "passes/memory/PageSharing.h"
+#include "cost/PageSharing.h"
 
 using namespace tgpt;
 
 /// Pages of a stage: of several chunks for whole micro-batches, of one from their backward on (SlotArrangement.h).
 static int64_t countPages(const StageSchedule &schedule, int64_t chunks) {
-  std::vector<std::optional<PageHolder>> holders;
+  std::vector<std::optional<cost::PageHolder>> holders;
   for (const ScheduleEntry &entry : schedule.entries())
     if (chunks > 1 || entry.kind != WorkKind::Forward)
-      holders.emplace_back(PageHolder(entry.chunk, entry.microBatch));
-  return dealOutPages(holders).pages;
+      holders.emplace_back(cost::PageHolder(entry.chunk, entry.microBatch));
+  return cost::dealOutPages(holders).pages;
 }
 
 // More micro-batches than fill the pipeline several times need no more slots and pages, but under gpipe, as long as the

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/StageProblem.h"
-#include "passes/memory/PageSharing.h"
+#include "cost/PageSharing.h"
 #include <algorithm>
 
 using namespace tgpt;
@@ -77,7 +77,7 @@ HeldBytes tgpt::heldBytes(const StageProblem &problem, int64_t stage, std::span<
             pages = problem.inFlight.pages.empty() ? slots : problem.inFlight.pages[stage];
     held.activations = slots * chunks[0].kept + pages * chunks[0].growth;
   } else {
-    std::vector<SlotGroup> groups;
+    std::vector<cost::SlotGroup> groups;
     int64_t pages = 0;
     for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
       groups.push_back(
@@ -86,7 +86,7 @@ HeldBytes tgpt::heldBytes(const StageProblem &problem, int64_t stage, std::span<
     }
     if (!problem.inFlight.pages.empty())
       pages = problem.inFlight.pages[stage];
-    held.activations = bytesWithPages(groups, pages, bestPageBytes(groups, pages));
+    held.activations = cost::bytesWithPages(groups, pages, cost::bestPageBytes(groups, pages));
   }
   for (const RunBytes &run : chunks)
     held.scratch = std::max({held.scratch, run.scratch, run.backward - run.growth});

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/memory/PageSharing.h"
+#include "cost/PageSharing.h"
 #include <algorithm>
 #include <map>
 #include <set>
 
-using namespace tgpt;
+namespace tgpt::cost {
 
-int64_t tgpt::bytesWithPages(const std::vector<SlotGroup> &chunks, int64_t pages, int64_t pageBytes) {
+int64_t bytesWithPages(const std::vector<SlotGroup> &chunks, int64_t pages, int64_t pageBytes) {
   int64_t sum = pages * pageBytes;
   for (const SlotGroup &chunk : chunks)
     sum += chunk.slots * std::max<int64_t>(chunk.bytes - pageBytes, 0);
@@ -21,7 +21,7 @@ int64_t tgpt::bytesWithPages(const std::vector<SlotGroup> &chunks, int64_t pages
 
 // A byte more of every page is a byte less of every slot that is not in pages whole. So it is worth it as long as these
 // are more than there are pages, and they only become fewer.
-int64_t tgpt::bestPageBytes(const std::vector<SlotGroup> &chunks, int64_t pages) {
+int64_t bestPageBytes(const std::vector<SlotGroup> &chunks, int64_t pages) {
   std::vector<std::pair<int64_t, int64_t>> bySize; // bytes, slots
   int64_t slots = 0;
   for (const SlotGroup &chunk : chunks) {
@@ -39,7 +39,7 @@ int64_t tgpt::bestPageBytes(const std::vector<SlotGroup> &chunks, int64_t pages)
   return best;
 }
 
-DealtPages tgpt::dealOutPages(const std::vector<std::optional<PageHolder>> &holders) {
+DealtPages dealOutPages(const std::vector<std::optional<PageHolder>> &holders) {
   DealtPages dealt;
   std::map<PageHolder, std::size_t> lastRun;
   for (std::size_t run = 0; run < holders.size(); ++run)
@@ -62,3 +62,5 @@ DealtPages tgpt::dealOutPages(const std::vector<std::optional<PageHolder>> &hold
   }
   return dealt;
 }
+
+} // namespace tgpt::cost

@@ -8,19 +8,19 @@
 // A chunk has a slot for each of its micro-batches that are ever in flight, but the chunks of
 // a stage are not full at the same time. Pages are what micro-batches of all chunks take in
 // turn, so there are only as many as ever have one together. From what a micro-batch of
-// each chunk keeps and who holds a page when to bytes: plain numbers, for the splitter, which
-// has sums over layers, and for the planner of memory, which has buffers.
+// each chunk keeps and who holds a page when to bytes: for plan-assign-memory, which has
+// buffers, for cuts into stages, which have sums over layers, and for the closed forms.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TGPT_PASSES_MEMORY_PAGESHARING_H
-#define TGPT_PASSES_MEMORY_PAGESHARING_H
+#ifndef TGPT_COST_PAGESHARING_H
+#define TGPT_COST_PAGESHARING_H
 
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
-namespace tgpt {
+namespace tgpt::cost {
 
 /// The slots of one chunk, and what a micro-batch keeps of it.
 struct SlotGroup {
@@ -47,6 +47,6 @@ struct DealtPages {
 /// whose page a run uses, who holds it from the first of its runs to the last.
 DealtPages dealOutPages(const std::vector<std::optional<PageHolder>> &holders);
 
-} // namespace tgpt
+} // namespace tgpt::cost
 
-#endif // TGPT_PASSES_MEMORY_PAGESHARING_H
+#endif // TGPT_COST_PAGESHARING_H
