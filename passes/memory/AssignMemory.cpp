@@ -48,9 +48,9 @@ struct RegionSize {
 /// Assigns the memory of one stage.
 class StageMemory {
 public:
-  StageMemory(planir::StageOp stage, int64_t alignment)
+  StageMemory(planir::StageOp stage, int64_t alignment, PackingCache &cache)
       : stage(stage), builder(stage.getContext()), alignment(alignment),
-        grainBytes(std::max(alignment, planir::regionGrainBytes)) {}
+        grainBytes(std::max(alignment, planir::regionGrainBytes)), cache(cache) {}
 
   LogicalResult run();
 
@@ -75,6 +75,7 @@ private:
   planir::StageOp stage;
   OpBuilder builder;
   int64_t alignment, grainBytes;
+  PackingCache &cache;
   std::map<RegionKey, RegionSize> sizes;
 };
 
@@ -262,7 +263,7 @@ LogicalResult StageMemory::run() {
     placeResident(kind, set);
     residentBytes += sizes[{kind, 0}].slotBytes;
   }
-  auto [packing, isTight] = packStage(stage, lifetimes, alignment, grainBytes, residentBytes);
+  auto [packing, isTight] = packStage(stage, lifetimes, alignment, grainBytes, residentBytes, cache);
   for (const auto &[index, chunk] : lifetimes.chunks)
     placeKept(index, chunk.kept, packing.arrangement);
   for (auto [segment, packed] : llvm::zip(lifetimes.segments, packing.segments))
@@ -286,14 +287,15 @@ struct AssignMemory : tgpt::impl::AssignMemoryBase<AssignMemory> {
                                  << ", expected a power of two of at least 8";
       return signalPassFailure();
     }
+    PackingCache cache;
     for (auto program : getOperation().getOps<planir::ProgramOp>())
       for (auto stage : program.getBody().getOps<planir::StageOp>())
-        if (failed(assign(stage)))
+        if (failed(assign(stage, cache)))
           return signalPassFailure();
   }
 
-  LogicalResult assign(planir::StageOp stage) {
-    StageMemory memory(stage, alignment);
+  LogicalResult assign(planir::StageOp stage, PackingCache &cache) {
+    StageMemory memory(stage, alignment, cache);
     if (failed(memory.run()))
       return failure();
     buffersPlaced += memory.buffersPlaced;

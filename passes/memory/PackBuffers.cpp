@@ -79,6 +79,7 @@ struct Problem {
   const std::vector<int64_t> &splits;
   int64_t endlessFrom; ///< the last split
   int64_t positions = 1;
+  int64_t leastEnd = 0;                  ///< no packing ends before
   int64_t bound = 0;                     ///< an end that needs no improvement
   std::vector<std::vector<Range>> taken; ///< of each buffer: what lies in its way before any is placed
 };
@@ -193,11 +194,12 @@ std::vector<Range> takenDuring(const Lifetime &lifetime, const Space &space, int
 }
 
 Problem problemOf(const std::vector<Lifetime> &buffers, int64_t alignment, const Space &space) {
-  Problem problem{buffers, alignment, space.splits, space.endlessFrom(), 1, 0, {}};
+  Problem problem{buffers, alignment, space.splits, space.endlessFrom(), 1, 0, 0, {}};
   std::vector<Lifetime> all = buffers;
   for (const PlacedBuffer &placed : space.taken)
     all.push_back(placed.lifetime);
-  problem.bound = std::max({peakLiveBytes(all, alignment), space.endlessFrom(), space.goalBytes});
+  problem.leastEnd = std::max(peakLiveBytes(all, alignment), space.endlessFrom());
+  problem.bound = std::max(problem.leastEnd, space.goalBytes);
   for (const Lifetime &buffer : buffers) {
     problem.positions = std::max(problem.positions, buffer.last + 1);
     problem.taken.push_back(takenDuring(buffer, space, alignment));
@@ -263,5 +265,6 @@ Packing tgpt::packBuffers(const std::vector<Lifetime> &buffers, int64_t alignmen
   if (!bestOrder.empty())
     promote(problem, bestOrder, best);
   best.peakLiveBytes = peakLiveBytes(buffers);
+  best.isTight = roundUp(best.endBytes, alignment) <= problem.leastEnd;
   return best;
 }

@@ -26,18 +26,23 @@ struct Lifetime {
   int64_t first;
   int64_t last;
   int64_t bytes;
+
+  bool operator==(const Lifetime &) const = default;
 };
 
 struct Packing {
   std::vector<int64_t> offsets; ///< one per buffer, multiples of the alignment
   int64_t endBytes = 0;         ///< end of the last buffer
   int64_t peakLiveBytes = 0;    ///< greatest sum of bytes live at one position
+  bool isTight = false;         ///< no packing ends before
 };
 
 /// A buffer that has its place.
 struct PlacedBuffer {
   Lifetime lifetime;
   int64_t offset;
+
+  bool operator==(const PlacedBuffer &) const = default;
 };
 
 /// What buffers are placed in: behind the last split there is room without end, before it lie

@@ -22,9 +22,9 @@ using SlotSize = std::pair<int64_t, int64_t>;
 class StagePacker {
 public:
   StagePacker(planir::StageOp stage, const StageLifetimes &lifetimes, int64_t alignment, int64_t grainBytes,
-              int64_t residentBytes)
-      : stage(stage), lifetimes(lifetimes), alignment(alignment), grainBytes(grainBytes), residentBytes(residentBytes) {
-  }
+              int64_t residentBytes, PackingCache &cache)
+      : stage(stage), lifetimes(lifetimes), alignment(alignment), grainBytes(grainBytes), residentBytes(residentBytes),
+        cache(cache) {}
 
   PackingResult pack();
 
@@ -40,6 +40,7 @@ private:
   planir::StageOp stage;
   const StageLifetimes &lifetimes;
   int64_t alignment, grainBytes, residentBytes;
+  PackingCache &cache;
 };
 
 } // namespace
@@ -64,7 +65,7 @@ SegmentPacking StagePacker::packSegments(const SlotArrangement &arrangement, int
   for (const SegmentBuffers &segment : lifetimes.segments) {
     Space space = spaceOf(arrangement, segment);
     space.goalBytes += std::max(goodScratch, result.scratchBytes);
-    result.segments.push_back(packBuffers(segment.set.lifetimes, alignment, space));
+    result.segments.push_back(cache.pack(segment.set.lifetimes, alignment, space));
     result.scratchBytes =
         std::max(result.scratchBytes, roundUp(result.segments.back().endBytes - space.endlessFrom(), grainBytes));
   }
@@ -81,7 +82,7 @@ SegmentPacking StagePacker::packWithStep(const SlotArrangement &arrangement) con
   whole.goalBytes = arrangement.bytes();
   for (auto [segment, packed] : llvm::zip(lifetimes.segments, result.segments))
     if (segment.runsOnce()) {
-      packed = packBuffers(segment.set.lifetimes, alignment, whole);
+      packed = cache.pack(segment.set.lifetimes, alignment, whole);
       result.stepBytes = std::max(result.stepBytes, roundUp(packed.endBytes, grainBytes));
     }
   int64_t goodScratch = std::max<int64_t>(result.stepBytes - arrangement.bytes(), 0);
@@ -89,7 +90,7 @@ SegmentPacking StagePacker::packWithStep(const SlotArrangement &arrangement) con
     if (!segment.runsOnce()) {
       Space space = spaceOf(arrangement, segment);
       space.goalBytes += std::max(goodScratch, result.scratchBytes);
-      packed = packBuffers(segment.set.lifetimes, alignment, space);
+      packed = cache.pack(segment.set.lifetimes, alignment, space);
       result.scratchBytes = std::max(result.scratchBytes, roundUp(packed.endBytes - space.endlessFrom(), grainBytes));
     }
   return result;
@@ -127,7 +128,7 @@ std::vector<SlotSize> StagePacker::largerSlots(const SegmentPacking &packing) co
       Space space = spaceOf(slots, segment);
       space.splits.clear();
       space.goalBytes = end;
-      end = std::max(end, packBuffers(segment.set.lifetimes, alignment, space).endBytes);
+      end = std::max(end, cache.pack(segment.set.lifetimes, alignment, space).endBytes);
     }
     return {{slots.chunks.begin()->first, roundUp(end, grainBytes)}};
   }
@@ -187,6 +188,6 @@ PackingResult StagePacker::pack() {
 }
 
 PackingResult tgpt::packStage(planir::StageOp stage, const StageLifetimes &lifetimes, int64_t alignment,
-                              int64_t grainBytes, int64_t residentBytes) {
-  return StagePacker(stage, lifetimes, alignment, grainBytes, residentBytes).pack();
+                              int64_t grainBytes, int64_t residentBytes, PackingCache &cache) {
+  return StagePacker(stage, lifetimes, alignment, grainBytes, residentBytes, cache).pack();
 }

@@ -14,6 +14,7 @@
 #ifndef TGPT_PASSES_MEMORY_SEGMENTPACKING_H
 #define TGPT_PASSES_MEMORY_SEGMENTPACKING_H
 
+#include "passes/memory/PackingCache.h"
 #include "passes/memory/SlotArrangement.h"
 
 namespace tgpt {
@@ -35,9 +36,9 @@ struct PackingResult {
 };
 
 /// The smallest found. An arena that is 1/400 above what slots and `residentBytes` need at least is not improved any
-/// more.
+/// more. `cache` has packings of other stages of the program.
 PackingResult packStage(planir::StageOp stage, const StageLifetimes &lifetimes, int64_t alignment, int64_t grainBytes,
-                        int64_t residentBytes);
+                        int64_t residentBytes, PackingCache &cache);
 
 } // namespace tgpt
 

@@ -9,7 +9,7 @@
 // found by trying all orders.
 //
 //===----------------------------------------------------------------------===//
-#include "passes/memory/PackBuffers.h"
+#include "passes/memory/PackingCache.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -212,7 +212,8 @@ TEST(PackBuffers, DrawnSlotsStayIntact) {
     }
     EXPECT_GE(packing.endBytes, std::max(slowPeak(all), slot.endlessFrom()));
     for (size_t i = 0; i < buffers.size(); ++i) {
-      EXPECT_TRUE(offsets[i] >= slot.endlessFrom() || offsets[i] + all[i].bytes <= slot.endlessFrom()) << "across the split";
+      EXPECT_TRUE(offsets[i] >= slot.endlessFrom() || offsets[i] + all[i].bytes <= slot.endlessFrom())
+          << "across the split";
       EXPECT_LE(offsets[i] + all[i].bytes, packing.endBytes);
       for (size_t j = 0; j < all.size(); ++j)
         if (i != j && liveTogether(all[i], all[j])) {
@@ -221,4 +222,44 @@ TEST(PackBuffers, DrawnSlotsStayIntact) {
         }
     }
   }
+}
+
+// What a cache gives is valid, is the same for the same buffers at other positions, and is no worse than it has to be.
+TEST(PackingCache, TakesAPackingAgainThatIsAsGood) {
+  std::mt19937 random(4);
+  int64_t again = 0;
+  for (int round = 0; round < 200; ++round) {
+    PackingCache cache;
+    std::vector<Lifetime> buffers;
+    for (int i = 0; i < 12; ++i) {
+      int64_t first = 5 + static_cast<int64_t>(random() % 12);
+      buffers.push_back({first, first + static_cast<int64_t>(random() % 6), 1 + static_cast<int64_t>(random() % 900)});
+    }
+    Space slot;
+    slot.taken = {{{0, 9, 512}, 0}, {{0, 14, 256}, 512}};
+    slot.splits = {1024};
+    std::vector<Lifetime> later = buffers;
+    Space laterSlot = slot;
+    for (Lifetime &lifetime : later)
+      lifetime = {lifetime.first + 1000, lifetime.last + 1000, lifetime.bytes};
+    for (PlacedBuffer &placed : laterSlot.taken)
+      placed.lifetime = {placed.lifetime.first + 1000, placed.lifetime.last + 1000, placed.lifetime.bytes};
+    slot.goalBytes = 8192; // whatever comes first
+    const Packing &easy = cache.pack(buffers, alignment, slot);
+    const Packing &hard = cache.pack(later, alignment, laterSlot);
+    again += &easy == &hard;
+    for (const Packing *packing : {&easy, &hard}) {
+      expectValid(buffers, *packing);
+      for (size_t i = 0; i < buffers.size(); ++i)
+        for (const PlacedBuffer &placed : slot.taken)
+          EXPECT_TRUE(!liveTogether(buffers[i], placed.lifetime) ||
+                      packing->offsets[i] >= placed.offset + placed.lifetime.bytes ||
+                      placed.offset >= packing->offsets[i] + buffers[i].bytes);
+    }
+    EXPECT_LE(hard.endBytes, easy.endBytes);
+    EXPECT_LE(hard.endBytes, packBuffers(later, alignment, laterSlot).endBytes) << "round " << round;
+    laterSlot.goalBytes = slot.goalBytes;
+    EXPECT_EQ(&cache.pack(buffers, alignment, slot), &cache.pack(later, alignment, laterSlot));
+  }
+  EXPECT_LT(again, 200); // with the lower goal it has to be looked for again, but where the first is tight
 }
