@@ -179,8 +179,8 @@ PackingResult StagePacker::pack() {
       larger.chunks[chunk].slotBytes = bytes;
       keepBetter(packSegments(larger, good));
     }
-  if (std::optional<SlotArrangement> paged = arrangePages(stage, lifetimes, slots, alignment, grainBytes))
-    keepBetter(packSegments(*paged, 0));
+  for (const SlotArrangement &paged : arrangePages(stage, lifetimes, slots, alignment, grainBytes))
+    keepBetter(packSegments(paged, 0));
   if (int64_t saved = best.bytes() - leastBytesWithStep(best.arrangement);
       saved > (residentBytes + best.bytes()) / goodShare)
     keepBetter(packWithStep(best.arrangement));

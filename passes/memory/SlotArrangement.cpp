@@ -19,9 +19,9 @@ bool SlotArrangement::hasPage(SegmentKind kind) const {
   switch (kind) {
   case SegmentKind::Begin:
   case SegmentKind::Update: return false;
-  case SegmentKind::Forward: return paging == Paging::WholeMicroBatch;
-  case SegmentKind::Backward:
-  case SegmentKind::WeightGradient: return paging != Paging::None;
+  case SegmentKind::Forward: return paging == Paging::WholeMicroBatch || paging == Paging::UntilBackward;
+  case SegmentKind::Backward: return paging != Paging::None;
+  case SegmentKind::WeightGradient: return paging == Paging::WholeMicroBatch || paging == Paging::FromBackward;
   }
   llvm_unreachable("a kind of the enum");
 }
@@ -139,16 +139,11 @@ static bool shareAmongChunks(const StageLifetimes &lifetimes, SlotArrangement &a
   return arrangement.pageBytes > 0;
 }
 
-/// What a forward keeps is live all together at the turn, so it may be stacked in any order: what waits for the weight
-/// gradients at the bottom, then what the backward frees, the first on top, so that the room it leaves is in one piece.
-static Packing stackForward(const std::vector<Lifetime> &kept, const StageLifetimes &lifetimes, int64_t alignment) {
+/// Stacks what is live all together at some time, so that the room it leaves before or after is in one piece: by a key.
+template <typename Key> static Packing stackBy(const std::vector<Lifetime> &kept, int64_t alignment, Key key) {
   std::vector<size_t> order(kept.size());
   std::iota(order.begin(), order.end(), 0);
-  auto key = [&](size_t i) {
-    bool waits = lifetimes.kindAt(kept[i].last) == SegmentKind::WeightGradient;
-    return std::pair(!waits, waits ? 0 : -kept[i].last);
-  };
-  llvm::stable_sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
+  llvm::stable_sort(order, [&](size_t a, size_t b) { return key(kept[a]) < key(kept[b]); });
   Packing packing;
   packing.offsets.resize(kept.size());
   for (size_t i : order) {
@@ -158,48 +153,76 @@ static Packing stackForward(const std::vector<Lifetime> &kept, const StageLifeti
   return packing;
 }
 
-/// What a backward keeps goes where the forward's has become free, and what does not fit there
-/// into the page.
-static bool pageFromBackward(const StageLifetimes &lifetimes, SlotArrangement &arrangement, int64_t alignment,
-                             int64_t grainBytes) {
-  for (auto &[index, space] : arrangement.chunks) {
-    const std::vector<Lifetime> &kept = lifetimes.chunks.at(index).kept.lifetimes;
-    std::vector<Lifetime> parts[2];
-    for (const Lifetime &lifetime : kept)
-      parts[lifetimes.kindAt(lifetime.first) != SegmentKind::Forward].push_back(lifetime);
-    Packing forward = stackForward(parts[0], lifetimes, alignment);
-    space.slotBytes = roundUp(forward.endBytes, grainBytes);
-    Space slot;
-    for (auto [lifetime, offset] : llvm::zip(parts[0], forward.offsets))
-      slot.taken.push_back({lifetime, offset});
-    llvm::stable_sort(slot.taken, [](const PlacedBuffer &a, const PlacedBuffer &b) { return a.offset < b.offset; });
-    slot.splits = {space.slotBytes};
-    Packing backward = packBuffers(parts[1], alignment, slot);
-    arrangement.pageBytes = std::max(arrangement.pageBytes, roundUp(backward.endBytes - space.slotBytes, grainBytes));
-    size_t next[2] = {0, 0};
-    for (auto [lifetime, offset] : llvm::zip(kept, space.offsets)) {
-      bool isLater = lifetimes.kindAt(lifetime.first) != SegmentKind::Forward;
-      offset = (isLater ? backward : forward).offsets[next[isLater]++];
-    }
-    setPlaced(space, kept);
+/// Puts some of what the only chunk keeps into its slot, stacked by a key, and the rest where that leaves room, else
+/// into the page. False where no page is needed.
+template <typename IsInSlot, typename Key>
+static bool pageTheRest(const StageLifetimes &lifetimes, SlotArrangement &arrangement, int64_t alignment,
+                        int64_t grainBytes, IsInSlot isInSlot, Key key) {
+  auto &[index, space] = *arrangement.chunks.begin();
+  const std::vector<Lifetime> &kept = lifetimes.chunks.at(index).kept.lifetimes;
+  std::vector<Lifetime> parts[2];
+  for (const Lifetime &lifetime : kept)
+    parts[!isInSlot(lifetime)].push_back(lifetime);
+  Packing first = stackBy(parts[0], alignment, key);
+  space.slotBytes = roundUp(first.endBytes, grainBytes);
+  Space slot;
+  for (auto [lifetime, offset] : llvm::zip(parts[0], first.offsets))
+    slot.taken.push_back({lifetime, offset});
+  llvm::stable_sort(slot.taken, [](const PlacedBuffer &a, const PlacedBuffer &b) { return a.offset < b.offset; });
+  slot.splits = {space.slotBytes};
+  Packing rest = packBuffers(parts[1], alignment, slot);
+  arrangement.pageBytes = roundUp(rest.endBytes - space.slotBytes, grainBytes);
+  size_t next[2] = {0, 0};
+  for (auto [lifetime, offset] : llvm::zip(kept, space.offsets)) {
+    bool isRest = !isInSlot(lifetime);
+    offset = (isRest ? rest : first).offsets[next[isRest]++];
   }
+  setPlaced(space, kept);
   return arrangement.pageBytes > 0;
 }
 
-std::optional<SlotArrangement> tgpt::arrangePages(planir::StageOp stage, const StageLifetimes &lifetimes,
-                                                  const SlotArrangement &slots, int64_t alignment, int64_t grainBytes) {
+/// What a backward keeps goes where the forward's has become free: what waits for the weight gradients is at the
+/// bottom, then what the backward frees, the first on top.
+static bool pageFromBackward(const StageLifetimes &lifetimes, SlotArrangement &arrangement, int64_t alignment,
+                             int64_t grainBytes) {
+  auto isMadeForward = [&](const Lifetime &kept) { return lifetimes.kindAt(kept.first) == SegmentKind::Forward; };
+  auto key = [&](const Lifetime &kept) {
+    bool waits = lifetimes.kindAt(kept.last) == SegmentKind::WeightGradient;
+    return std::pair(!waits, waits ? 0 : -kept.last);
+  };
+  return pageTheRest(lifetimes, arrangement, alignment, grainBytes, isMadeForward, key);
+}
+
+/// What a backward frees goes where it will put what it keeps, the last on top.
+static bool pageUntilBackward(const StageLifetimes &lifetimes, SlotArrangement &arrangement, int64_t alignment,
+                              int64_t grainBytes) {
+  auto waits = [&](const Lifetime &kept) { return lifetimes.kindAt(kept.last) == SegmentKind::WeightGradient; };
+  return pageTheRest(lifetimes, arrangement, alignment, grainBytes, waits,
+                     [](const Lifetime &kept) { return kept.first; });
+}
+
+std::vector<SlotArrangement> tgpt::arrangePages(planir::StageOp stage, const StageLifetimes &lifetimes,
+                                                const SlotArrangement &slots, int64_t alignment, int64_t grainBytes) {
   planir::ScheduleOp schedule = stage.getSchedule();
   bool waits = llvm::any_of(lifetimes.segments,
                             [](const SegmentBuffers &segment) { return segment.kind == SegmentKind::WeightGradient; });
   if (!schedule || slots.chunks.empty() || (slots.chunks.size() == 1 && !waits))
-    return std::nullopt;
-  SlotArrangement arrangement = slots;
-  arrangement.paging = slots.chunks.size() > 1 ? Paging::WholeMicroBatch : Paging::FromBackward;
-  cost::DealtPages dealt = cost::dealOutPages(holdersOf(stage, schedule, arrangement));
-  arrangement.pages = dealt.pages;
-  arrangement.pageOfRun = std::move(dealt.pageOfRun);
-  bool isPaged = arrangement.paging == Paging::WholeMicroBatch
-                     ? shareAmongChunks(lifetimes, arrangement, alignment, grainBytes)
-                     : pageFromBackward(lifetimes, arrangement, alignment, grainBytes);
-  return isPaged ? std::optional(arrangement) : std::nullopt;
+    return {};
+  std::vector<SlotArrangement> found;
+  auto tryPaging = [&](Paging paging, auto arrange) {
+    SlotArrangement arrangement = slots;
+    arrangement.paging = paging;
+    cost::DealtPages dealt = cost::dealOutPages(holdersOf(stage, schedule, arrangement));
+    arrangement.pages = dealt.pages;
+    arrangement.pageOfRun = std::move(dealt.pageOfRun);
+    if (arrange(lifetimes, arrangement, alignment, grainBytes))
+      found.push_back(std::move(arrangement));
+  };
+  if (slots.chunks.size() > 1) {
+    tryPaging(Paging::WholeMicroBatch, shareAmongChunks);
+  } else {
+    tryPaging(Paging::FromBackward, pageFromBackward);
+    tryPaging(Paging::UntilBackward, pageUntilBackward);
+  }
+  return found;
 }

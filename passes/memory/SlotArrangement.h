@@ -13,14 +13,17 @@
 // Pages are what micro-batches take in turn, beside their slot. With several chunks
 // a page holds what each of them keeps, up to the size of one of them, and there are as many as
 // micro-batches of all chunks are ever in flight together. With weight gradients that wait
-// it holds what a backward keeps for them and finds no room for in the slot.
+// it holds either what a backward keeps for them and finds no room for in the slot, and a
+// micro-batch has it from its backward on; or what its backward frees and finds no room for
+// where the slot will be filled by it, and a micro-batch has it until then. Early stages have
+// many micro-batches before their backward, late ones behind it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_MEMORY_SLOTARRANGEMENT_H
 #define TGPT_PASSES_MEMORY_SLOTARRANGEMENT_H
 
 #include "passes/memory/StageLifetimes.h"
-#include <optional>
+#include <vector>
 
 namespace tgpt {
 
@@ -32,7 +35,7 @@ struct ChunkSpace {
   int64_t slotBytes = 0;
 };
 
-enum class Paging { None, WholeMicroBatch, FromBackward };
+enum class Paging { None, WholeMicroBatch, FromBackward, UntilBackward };
 
 struct SlotArrangement {
   std::map<int64_t, ChunkSpace> chunks;
@@ -52,9 +55,10 @@ struct SlotArrangement {
 /// backward, which needs the last first, then frees the slot from its end.
 SlotArrangement arrangeSlots(const StageLifetimes &lifetimes, int64_t alignment, int64_t grainBytes);
 
-/// With pages, where the stage has a schedule, and several chunks or weight gradients that wait.
-std::optional<SlotArrangement> arrangePages(planir::StageOp stage, const StageLifetimes &lifetimes,
-                                            const SlotArrangement &slots, int64_t alignment, int64_t grainBytes);
+/// With pages, in each way that may take less: where the stage has a schedule, and several chunks or weight gradients
+/// that wait.
+std::vector<SlotArrangement> arrangePages(planir::StageOp stage, const StageLifetimes &lifetimes,
+                                          const SlotArrangement &slots, int64_t alignment, int64_t grainBytes);
 
 } // namespace tgpt
 

@@ -7,14 +7,16 @@
 
 #include "passes/pipeline/MicroBatchesInFlight.h"
 #include "cost/PageSharing.h"
+#include <algorithm>
+#include <initializer_list>
 
 using namespace tgpt;
 
-/// Pages of a stage: of several chunks for whole micro-batches, of one from their backward on (SlotArrangement.h).
-static int64_t countPages(const StageSchedule &schedule, int64_t chunks) {
+/// Micro-batches of any chunk that have a page at once, which work of these kinds uses.
+static int64_t countHolders(const StageSchedule &schedule, std::initializer_list<WorkKind> kinds) {
   std::vector<std::optional<cost::PageHolder>> holders;
   for (const ScheduleEntry &entry : schedule.entries())
-    if (chunks > 1 || entry.kind != WorkKind::Forward)
+    if (std::find(kinds.begin(), kinds.end(), entry.kind) != kinds.end())
       holders.emplace_back(cost::PageHolder(entry.chunk, entry.microBatch));
   return cost::dealOutPages(holders).pages;
 }
@@ -23,7 +25,7 @@ static int64_t countPages(const StageSchedule &schedule, int64_t chunks) {
 // last group of them is as large. Under gpipe all are full at once, and a backward that is not split only frees.
 MicroBatchesInFlight tgpt::countInFlight(ScheduleKind kind, int64_t stages, int64_t chunks, int64_t microBatches) {
   if (kind == ScheduleKind::GPipe)
-    return {std::vector<int64_t>(stages * chunks, microBatches), {}};
+    return {std::vector<int64_t>(stages * chunks, microBatches), {}, {}};
   int64_t enough = 4 * stages * chunks;
   if (microBatches > enough + stages)
     microBatches = enough + microBatches % stages;
@@ -34,8 +36,13 @@ MicroBatchesInFlight tgpt::countInFlight(ScheduleKind kind, int64_t stages, int6
   for (int64_t stage = 0; stage < stages; ++stage) {
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       counts.slots[shape.virtualStage(stage, chunk)] = schedules[stage].slots[chunk];
-    if (chunks > 1 || kind == ScheduleKind::ZeroBubble)
-      counts.pages.push_back(countPages(schedules[stage], chunks));
+    using enum WorkKind;
+    if (chunks > 1) {
+      counts.pages.push_back(countHolders(schedules[stage], {Forward, Backward, WeightGradient}));
+    } else if (kind == ScheduleKind::ZeroBubble) {
+      counts.pages.push_back(countHolders(schedules[stage], {Backward, WeightGradient}));
+      counts.untilBackward.push_back(countHolders(schedules[stage], {Forward, Backward}));
+    }
   }
   return counts;
 }

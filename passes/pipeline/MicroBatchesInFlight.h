@@ -17,6 +17,8 @@ struct MicroBatchesInFlight {
   /// Of each stage, those that have a page: of several chunks all in flight, of one chunk those between their backward
   /// and the end of their weight gradients. Empty: no pages.
   std::vector<int64_t> pages;
+  /// Of each stage of one chunk, those until the end of their backward, where weight gradients wait.
+  std::vector<int64_t> untilBackward;
 };
 
 /// Of the schedule in which every virtual stage has work.

@@ -148,6 +148,7 @@ static StageProblem withOneChunk(StageProblem problem) {
   problem.limitBytes = 0;
   problem.inFlight.slots.resize(problem.stages);
   problem.inFlight.pages.clear();
+  problem.inFlight.untilBackward.clear();
   return problem;
 }
 
@@ -165,6 +166,7 @@ static std::vector<int64_t> cutRunsAlone(StageProblem problem, int64_t limitByte
   problem.chunks = 1;
   problem.limitBytes = limitBytes;
   problem.inFlight.pages.clear();
+  problem.inFlight.untilBackward.clear();
   return LineCut(problem).solve();
 }
 

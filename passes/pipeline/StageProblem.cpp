@@ -67,15 +67,23 @@ static void takeOffShared(const StageProblem &problem, const std::vector<int64_t
   }
 }
 
-// One chunk: a page has what its backward keeps for weight gradients and has no room in the slot. Several: a page has
-// what any of them keeps. A backward may use the room in its page too.
+/// A page has what the backward keeps for weight gradients and has no room in the slot, or what it frees and has no
+/// room where the slot is filled later.
+static int64_t activationsOfOneChunk(const MicroBatchesInFlight &inFlight, int64_t stage, const RunBytes &run) {
+  int64_t slots = inFlight.slots[stage], pages = inFlight.pages.empty() ? slots : inFlight.pages[stage];
+  int64_t bytes = slots * run.kept + pages * run.growth;
+  if (inFlight.untilBackward.empty())
+    return bytes;
+  return std::min(bytes,
+                  slots * (run.kept + run.remaining) + inFlight.untilBackward[stage] * (run.growth - run.remaining));
+}
+
+// With several chunks a page has what any of them keeps. A backward may use the room in its page too.
 HeldBytes tgpt::heldBytes(const StageProblem &problem, int64_t stage, std::span<const RunBytes> chunks,
                           int64_t updateBytes) {
   HeldBytes held;
   if (chunks.size() == 1) {
-    int64_t slots = problem.inFlight.slots[stage],
-            pages = problem.inFlight.pages.empty() ? slots : problem.inFlight.pages[stage];
-    held.activations = slots * chunks[0].kept + pages * chunks[0].growth;
+    held.activations = activationsOfOneChunk(problem.inFlight, stage, chunks[0]);
   } else {
     std::vector<cost::SlotGroup> groups;
     int64_t pages = 0;
@@ -106,6 +114,7 @@ static RunBytes bytesOfRun(const StageProblem &problem, PartRange range) {
     run.kept += part.activationBytes;
     behind += part.waitingBytes - part.activationBytes;
   }
+  run.remaining = behind;
   return run;
 }
 

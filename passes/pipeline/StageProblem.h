@@ -88,10 +88,11 @@ struct RankCost {
 
 /// What a virtual stage holds of a micro-batch.
 struct RunBytes {
-  int64_t kept = 0;     ///< at the turn from forward to backward
-  int64_t growth = 0;   ///< the most that is kept at a moment of the backward, beyond `kept`
-  int64_t scratch = 0;  ///< the most beyond what is kept in its forward and weight gradients
-  int64_t backward = 0; ///< the most at a moment of its backward beyond `kept`; may be negative
+  int64_t kept = 0;      ///< at the turn from forward to backward
+  int64_t growth = 0;    ///< the most that is kept at a moment of the backward, beyond `kept`
+  int64_t remaining = 0; ///< what is kept behind the backward, beyond `kept`; negative where it is less
+  int64_t scratch = 0;   ///< the most beyond what is kept in its forward and weight gradients
+  int64_t backward = 0;  ///< the most at a moment of its backward beyond `kept`; may be negative
 };
 
 /// What a rank holds of all micro-batches in flight: in slots and pages, as plan-assign-memory will lay them out, and

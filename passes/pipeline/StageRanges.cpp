@@ -68,8 +68,8 @@ void StageRanges::addPairs(const SharedBytes &shared) {
 
 RunBytes StageRanges::runBytes(const PartRange &range) const {
   return {activations[range.end] - activations[range.first],
-          std::max<int64_t>(growth->of(range) + behind[range.end], 0), std::max<int64_t>(scratch->of(range), 0),
-          backward->of(range) + behind[range.end]};
+          std::max<int64_t>(growth->of(range) + behind[range.end], 0), behind[range.end] - behind[range.first],
+          std::max<int64_t>(scratch->of(range), 0), backward->of(range) + behind[range.end]};
 }
 
 int64_t StageRanges::nanoseconds(int64_t stage, int64_t firstLayer, int64_t endLayer) const {

@@ -63,7 +63,7 @@ SharedBytes drawShared(StageProblem &problem) {
 
 StageProblem drawProblem(int64_t layers, int64_t stages, int64_t chunks, bool isUniform = false) {
   StageProblem problem;
-  bool hasPages = draw(0, 2) > 0;
+  bool hasPages = draw(0, 2) > 0, hasBoth = draw(0, 1) > 0;
   problem.stages = stages;
   problem.chunks = chunks;
   PartCost layer = drawPart(100);
@@ -81,6 +81,8 @@ StageProblem drawProblem(int64_t layers, int64_t stages, int64_t chunks, bool is
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       most += problem.inFlight.slots[chunk * stages + stage];
     problem.inFlight.pages.push_back(draw(1, most));
+    if (chunks == 1 && hasBoth)
+      problem.inFlight.untilBackward.push_back(draw(1, most));
   }
   return problem;
 }
@@ -102,7 +104,7 @@ void eachCut(int64_t layers, int64_t stages, const std::function<void(const std:
 /// What a run of parts holds at each moment: the parts before one that is at work are full, those behind it have either
 /// not begun or gone through their backward.
 struct SlowRun {
-  int64_t kept = 0, mostKept = 0, mostInBackward = 0, scratch = 0;
+  int64_t kept = 0, mostKept = 0, waiting = 0, mostInBackward = 0, scratch = 0;
 };
 
 SlowRun slowRun(const StageProblem &problem, const std::vector<int64_t> &run) {
@@ -121,6 +123,7 @@ SlowRun slowRun(const StageProblem &problem, const std::vector<int64_t> &run) {
     twice += count > 1 ? (count - 1) * shared.activationBytes : 0;
   }
   slow.kept = slow.mostKept = sum(0, run.size(), &PartCost::activationBytes) - twice;
+  slow.waiting = sum(0, run.size(), &PartCost::waitingBytes) - twice;
   slow.mostInBackward = INT64_MIN;
   for (size_t at = 0; at < run.size(); ++at) {
     const PartCost &part = problem.parts[run[at]];
@@ -139,9 +142,15 @@ SlowRun slowRun(const StageProblem &problem, const std::vector<int64_t> &run) {
 int64_t slowActivations(const StageProblem &problem, int64_t rank, const std::vector<SlowRun> &runs) {
   const MicroBatchesInFlight &inFlight = problem.inFlight;
   bool hasPages = !inFlight.pages.empty();
-  if (runs.size() == 1)
-    return inFlight.slots[rank] * runs[0].kept +
-           (hasPages ? inFlight.pages : inFlight.slots)[rank] * (runs[0].mostKept - runs[0].kept);
+  if (runs.size() == 1) {
+    int64_t fromBackward = inFlight.slots[rank] * runs[0].kept +
+                           (hasPages ? inFlight.pages : inFlight.slots)[rank] * (runs[0].mostKept - runs[0].kept);
+    if (inFlight.untilBackward.empty())
+      return fromBackward;
+    int64_t untilBackward =
+        inFlight.slots[rank] * runs[0].waiting + inFlight.untilBackward[rank] * (runs[0].mostKept - runs[0].waiting);
+    return std::min(fromBackward, untilBackward);
+  }
   int64_t best = INT64_MAX, largest = 0;
   for (const SlowRun &run : runs)
     largest = std::max(largest, run.mostKept);
@@ -383,7 +392,7 @@ TEST(StageCutTest, pagesMakeRoom) {
     part.activationBytes = 10;
   problem.parts.front().activationBytes = problem.parts.back().activationBytes = 0;
   problem.chunks = 4;
-  problem.inFlight = {{4, 4, 3, 3}, {7}};
+  problem.inFlight = {{4, 4, 3, 3}, {7}, {}};
   problem.limitBytes = 140;
   StageCut cut = chooseCut(problem);
   EXPECT_TRUE(cut.fits(problem));
