@@ -56,6 +56,7 @@ const Setting settings[] = {
     {"Pipeline", "--pp=4 --micro-batches=6"},
     {"PipelineAndData", "--pp=2 --dp=2 --micro-batches=4 --overlap"},
     {"Interleaved", "--pp=2 --vpp=2 --tp=2 --micro-batches=4 --overlap"},
+    {"MessagesToItself", "--vpp=2 --micro-batches=4"},
     {"ZeroBubble", "--pp=2 --schedule=zero-bubble --micro-batches=4"},
     {"Zero1", "--dp=2 --zero=1 --micro-batches=2 --overlap", "nano-gpt2"},
     {"Zero2", "--dp=2 --tp=2 --zero=2 --micro-batches=2 --overlap"},
