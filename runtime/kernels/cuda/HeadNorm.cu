@@ -28,32 +28,14 @@ KernelStatus headNorm(const KernelCall &call) {
   });
 }
 
-static PartRows partRows(const KernelCall &call) {
-  const TensorView &x = call.inputs[1];
-  int64_t c = call.inputs[2].dim(0), rows = x.elements() / c;
-  if (call.attributes->integer("chunks") == 0)
-    return PartRows::ofAll(rows, c);
-  return PartRows::ofChunks(rows, c, x.dim(0), ChunkRange::of(*call.attributes), x.dim(2) / c);
-}
-
 size_t headNormGradWorkspace(const KernelCall &call) {
-  PartRows rows = partRows(call);
-  return Scratch::roundUp(size_t(rows.count() * rows.width) * sizeInBytes(call.outputs[1].dtype));
+  return partialBytes(call, 1);
 }
 
 KernelStatus headNormGrad(const KernelCall &call) {
-  PartRows rows = partRows(call);
   return forRealType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
-    using A = AccumulatorOf<T>;
-    A *partial = Scratch().take<A>(rows.count() * rows.width);
-    if (!partial)
-      return {workspaceTooSmall};
-    RmsGradOperands<T> operands{call.inputs[0].as<T>(),          call.inputs[1].as<T>(),
-                                call.inputs[2].as<T>(),          nullptr,
-                                call.outputs[0].as<T>(),         partial,
-                                call.attributes->real("epsilon")};
-    return launchRmsGrad(operands, rows, call.outputs[1].as<A>(), call.accumulates(1));
+    return launchRmsGrad<T>(call, nullptr, call.attributes->real("epsilon"));
   });
 }
 

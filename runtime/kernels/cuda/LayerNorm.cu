@@ -153,16 +153,8 @@ KernelStatus layerNorm(const KernelCall &call) {
   });
 }
 
-static PartRows partRows(const KernelCall &call) {
-  const TensorView &x = call.inputs[1];
-  if (call.attributes->integer("chunks") == 0)
-    return PartRows::ofAll(x.rows(), x.dim(-1));
-  return PartRows::ofChunks(x.rows(), x.dim(-1), x.dim(0), ChunkRange::of(*call.attributes), 1);
-}
-
 size_t layerNormGradWorkspace(const KernelCall &call) {
-  PartRows rows = partRows(call);
-  return Scratch::roundUp(size_t(2 * rows.count() * rows.width) * sizeInBytes(call.outputs[1].dtype));
+  return partialBytes(call, 2);
 }
 
 template <typename T>
@@ -185,7 +177,7 @@ static void launchGradParts(Launches &launches, const LayerNormGradOperands<T> &
 }
 
 KernelStatus layerNormGrad(const KernelCall &call) {
-  PartRows rows = partRows(call);
+  PartRows rows = partRowsOf(call);
   return forRealType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
     using A = AccumulatorOf<T>;

@@ -49,6 +49,22 @@ struct PartRows {
   }
 };
 
+/// Of a gradient whose input 1 is x and input 2 the weight w[width]; x has one or several rows of
+/// `width` elements, its heads, a position. Attribute `chunks` cuts positions, or the heads.
+inline PartRows partRowsOf(const KernelCall &call) {
+  const TensorView &x = call.inputs[1];
+  int64_t width = call.inputs[2].dim(0), rows = x.elements() / width;
+  if (call.attributes->integer("chunks") == 0)
+    return PartRows::ofAll(rows, width);
+  return PartRows::ofChunks(rows, width, x.dim(0), ChunkRange::of(*call.attributes), x.dim(-1) / width);
+}
+
+/// Bytes of workspace for `vectors` sums of every part, which become output 1 and those behind it.
+inline size_t partialBytes(const KernelCall &call, int64_t vectors) {
+  PartRows rows = partRowsOf(call);
+  return Scratch::roundUp(size_t(vectors * rows.count() * rows.width) * sizeInBytes(call.outputs[1].dtype));
+}
+
 /// body(j) for the columns of this thread, V at a time.
 template <int V, int Threads, typename Body> __device__ __forceinline__ void forColumns(int64_t width, Body body) {
   for (int64_t j = int64_t(threadIdx.x) * V; j < width; j += Threads * V)

@@ -26,34 +26,14 @@ KernelStatus rmsNorm(const KernelCall &call) {
   });
 }
 
-static PartRows partRows(const KernelCall &call) {
-  const TensorView &x = call.inputs[1];
-  if (call.attributes->integer("chunks") == 0)
-    return PartRows::ofAll(x.rows(), x.dim(-1));
-  return PartRows::ofChunks(x.rows(), x.dim(-1), x.dim(0), ChunkRange::of(*call.attributes), 1);
-}
-
 size_t rmsNormGradWorkspace(const KernelCall &call) {
-  PartRows rows = partRows(call);
-  return Scratch::roundUp(size_t(rows.count() * rows.width) * sizeInBytes(call.outputs[1].dtype));
+  return partialBytes(call, 1);
 }
 
 KernelStatus rmsNormGrad(const KernelCall &call) {
-  PartRows rows = partRows(call);
   return forRealType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
-    using A = AccumulatorOf<T>;
-    A *partial = Scratch().take<A>(rows.count() * rows.width);
-    if (!partial)
-      return {workspaceTooSmall};
-    RmsGradOperands<T> operands{call.inputs[0].as<T>(),
-                                call.inputs[1].as<T>(),
-                                call.inputs[2].as<T>(),
-                                call.inputs[3].as<A>(),
-                                call.outputs[0].as<T>(),
-                                partial,
-                                0};
-    return launchRmsGrad(operands, rows, call.outputs[1].as<A>(), call.accumulates(1));
+    return launchRmsGrad<T>(call, call.inputs[3].as<AccumulatorOf<T>>(), 0);
   });
 }
 

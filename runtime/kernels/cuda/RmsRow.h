@@ -96,12 +96,21 @@ __global__ void __launch_bounds__(Threads, 2) rmsGradPart(RmsGradOperands<T> o, 
     forColumns<V, Threads>(width, [&](int64_t j) { storePack(o.partial + part * width + j, loadPack<V>(sumsAt(j))); });
 }
 
-/// The part kernel for `rows`, then the tree over the parts into dw.
-template <typename T>
-KernelStatus launchRmsGrad(const RmsGradOperands<T> &operands, const PartRows &rows, AccumulatorOf<T> *dw,
-                           bool accumulate) {
+/// The part kernel, then the tree over the parts into dw. `rstd`: given, or null.
+template <typename T> KernelStatus launchRmsGrad(const KernelCall &call, const AccumulatorOf<T> *rstd, double epsilon) {
   using A = AccumulatorOf<T>;
   constexpr int vector = vectorOf<T>;
+  PartRows rows = partRowsOf(call);
+  A *partial = Scratch().take<A>(rows.count() * rows.width);
+  if (!partial)
+    return {workspaceTooSmall};
+  RmsGradOperands<T> operands{call.inputs[0].as<T>(),
+                              call.inputs[1].as<T>(),
+                              call.inputs[2].as<T>(),
+                              rstd,
+                              call.outputs[0].as<T>(),
+                              partial,
+                              epsilon};
   size_t shared = sharedSums<A>(rows.width, 1);
   bool aligned = rows.width % vector == 0 && areAligned(operands.dy, operands.x, operands.w, operands.dx);
   Launches launches;
@@ -117,8 +126,8 @@ KernelStatus launchRmsGrad(const RmsGradOperands<T> &operands, const PartRows &r
   else
     aligned ? launchWith(rmsGradPart<T, vector, wideThreads, false>, wideThreads, 0)
             : launchWith(rmsGradPart<T, 1, wideThreads, false>, wideThreads, 0);
-  launchAddParts(launches, {operands.partial, rows.samples, rows.parts, rows.width, rows.first, rows.summed}, 0,
-                 rows.width, dw, accumulate);
+  launchAddParts(launches, {partial, rows.samples, rows.parts, rows.width, rows.first, rows.summed}, 0, rows.width,
+                 call.outputs[1].as<A>(), call.accumulates(1));
   return launches;
 }
 
