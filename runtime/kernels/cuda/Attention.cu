@@ -13,22 +13,16 @@
 // score reaches memory. Arithmetic in A throughout; heads of up to 256 elements (f64: 128).
 // Bound by the FMA units without tensor cores, not by memory: 35% of their f32 peak
 // expected for heads of 64 and 128. The order depends on the number of keys alone, so
-// attribute `chunks` = 1 changes nothing.//
+// attribute `chunks` = 1 changes nothing. In bf16 and f16, heads of 64 and 128 elements
+// without that attribute go to AttentionMma.cu.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/AttentionTile.h"
+#include "runtime/kernels/cuda/Mma.h"
 
 #include <limits>
 
 namespace tgpt::runtime::cuda::TGPT_TARGET {
-
-template <typename T> struct AttentionOperands {
-  const T *q, *k, *v;
-  T *o;
-  AccumulatorOf<T> *lse;
-  AttentionShape shape;
-  AttentionMask mask;
-  bool inVectors;
-};
 
 namespace {
 /// Running maximum and sum of the thread's two rows, equal on the 8 threads of a row.
@@ -128,7 +122,10 @@ KernelStatus attention(const KernelCall &call) {
                            call.outputs[1].as<A>(), shape,
                            AttentionMask(call, 3),  false};
     o.inVectors = headsAreAligned<T>(shape.c, o.q, o.k, o.v);
-    dim3 grid(unsigned(shape.tiles()), unsigned(shape.heads), unsigned(shape.batch));
+    if constexpr (hasMma<T>)
+      if (isForMma(call, shape) && headsAreAligned<T>(shape.c, o.q, o.k, o.v, o.o))
+        return attendByMma(o);
+    dim3 grid(unsigned(shape.tiles(attentionTile)), unsigned(shape.heads), unsigned(shape.batch));
     return forHeadSize<A>(shape.c, [&](auto k) {
       return launch(LaunchShape(grid, attentionThreads, attentionSharedBytes<A>(shape.c, 3, 1)),
                     attend<T, decltype(k)::value>, o);

@@ -14,26 +14,17 @@
 // Arithmetic in A; heads of up to 256 elements (f64: 128). Bound by the FMA units without
 // tensor cores: 30% of their f32 peak expected. With attribute `chunks` the query heads
 // are cut into so many equal chunks, as many for every KV head, whose dk and dv wait in
-// the workspace and are added in a tree.//
+// the workspace and are added in a tree. In bf16 and f16, heads of 64 and 128 elements
+// without that attribute go to AttentionGradMma.cu after the first launch.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/AttentionTile.h"
+#include "runtime/kernels/cuda/Mma.h"
 #include "runtime/kernels/cuda/Reduce.h"
 #include "runtime/kernels/cuda/Tree.h"
 
 namespace tgpt::runtime::cuda::TGPT_TARGET {
-
-template <typename T> struct AttentionGradOperands {
-  const T *dout, *q, *k, *v, *o;
-  const AccumulatorOf<T> *lse;
-  T *dq, *dk, *dv;
-  AccumulatorOf<T> *total;           ///< D of every row
-  AccumulatorOf<T> *dkPart, *dvPart; ///< of every part; null where a KV head has one
-  int64_t parts;                     ///< of a KV head
-  AttentionShape shape;
-  AttentionMask mask;
-  bool inVectors;
-};
 
 /// A warp has a row.
 template <typename T> __global__ void __launch_bounds__(attentionThreads) dotRows(AttentionGradOperands<T> o) {
@@ -210,16 +201,19 @@ size_t attentionGradWorkspace(const KernelCall &call) {
   return Scratch::roundUp(size_t(call.inputs[5].elements()) * element) + 2 * Scratch::roundUp(partial * element);
 }
 
-template <typename T> static KernelStatus launchGrad(const AttentionGradOperands<T> &o, ChunkRange range) {
+template <typename T> static KernelStatus launchGrad(const AttentionGradOperands<T> &o, ChunkRange range, bool byMma) {
   using A = AccumulatorOf<T>;
   const AttentionShape &g = o.shape;
   Launches launches;
   launches.then(LaunchShape(unsigned(ceilDiv(g.batch * g.heads * g.sequence, attentionThreads / 32)), attentionThreads),
                 dotRows<T>, o);
+  if constexpr (hasMma<T>)
+    if (KernelStatus status = launches; byMma)
+      return status.ok() ? attentionGradByMma(o) : status;
   KernelStatus status = forHeadSize<A>(g.c, [&](auto k) -> KernelStatus {
     constexpr int K = decltype(k)::value;
-    dim3 queries(unsigned(g.tiles()), unsigned(g.heads), unsigned(g.batch));
-    dim3 keys(unsigned(g.tiles()), unsigned(g.kvHeads * o.parts), unsigned(g.batch));
+    dim3 queries(unsigned(g.tiles(attentionTile)), unsigned(g.heads), unsigned(g.batch));
+    dim3 keys(unsigned(g.tiles(attentionTile)), unsigned(g.kvHeads * o.parts), unsigned(g.batch));
     launches.then(LaunchShape(queries, attentionThreads, attentionSharedBytes<A>(g.c, 4, 1)), queryGrad<T, K>, o);
     launches.then(LaunchShape(keys, attentionThreads, attentionSharedBytes<A>(g.c, 4, 2)), keyGrad<T, K>, o);
     return launches;
@@ -265,7 +259,8 @@ KernelStatus attentionGrad(const KernelCall &call) {
     if (!o.total || (o.parts > 1 && !o.dvPart))
       return {workspaceTooSmall};
     ChunkRange range = ChunkRange::of(*call.attributes); // all, or some of one KV head's
-    return launchGrad(o, range.isAll() ? ChunkRange{0, o.parts, o.parts} : range);
+    bool isAligned = headsAreAligned<T>(shape.c, o.dout, o.q, o.k, o.v, o.dq, o.dk, o.dv);
+    return launchGrad(o, range.isAll() ? ChunkRange{0, o.parts, o.parts} : range, isAligned && isForMma(call, shape));
   });
 }
 

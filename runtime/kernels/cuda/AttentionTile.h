@@ -14,68 +14,11 @@
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_ATTENTIONTILE_H
 #define TGPT_RUNTIME_KERNELS_CUDA_ATTENTIONTILE_H
 
-#include "runtime/kernels/cuda/Kernels.h"
-#include "runtime/kernels/cuda/Launch.h"
-#include "runtime/kernels/cuda/Random.h"
+#include "runtime/kernels/cuda/AttentionOperands.h"
 
 namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 inline constexpr int attentionTile = 32, attentionThreads = 128, scoreStride = attentionTile + 1;
-
-/// q, o: [b,s,heads*c]; k, v: [b,s,kvHeads*c]; lse: [b,heads,s].
-struct AttentionShape {
-  AttentionShape(const KernelCall &call, const TensorView &q, const TensorView &k)
-      : batch(q.dim(0)), sequence(q.dim(1)), c(call.attributes->integer("head_dim")), heads(q.dim(2) / c),
-        kvHeads(k.dim(2) / c), scale(call.attributes->real("scale")), causal(call.attributes->integer("causal") != 0) {}
-
-  __host__ __device__ int64_t queryAt(int64_t b, int64_t row, int64_t head) const {
-    return ((b * sequence + row) * heads + head) * c;
-  }
-  __host__ __device__ int64_t keyAt(int64_t b, int64_t row, int64_t kvHead) const {
-    return ((b * sequence + row) * kvHeads + kvHead) * c;
-  }
-  __host__ __device__ int64_t rowAt(int64_t b, int64_t head, int64_t row) const {
-    return (b * heads + head) * sequence + row;
-  }
-  int64_t tiles() const { return ceilDiv(sequence, attentionTile); }
-
-  int64_t batch, sequence, c, heads, kvHeads;
-  double scale;
-  bool causal;
-};
-
-/// The factors of dropout (KERNELS.md).
-struct AttentionMask {
-  /// Inputs `first` and `first` + 1 of the call are sample numbers and step; without
-  /// them nothing is dropped.
-  AttentionMask(const KernelCall &call, size_t first) {
-    if (call.inputs.size() <= first)
-      return;
-    double probability = call.attributes->real("dropout");
-    samples = call.inputs[first].as<int32_t>();
-    step = call.inputs[first + 1].as<int32_t>();
-    key = uint64_t(call.attributes->integer("key"));
-    firstHead = uint32_t(call.attributes->integer("width_offset") / call.attributes->integer("head_dim"));
-    threshold = thresholdOf(probability);
-    kept = 1 / (1 - probability);
-  }
-  template <typename A> __device__ A factor(int64_t b, int64_t head, int64_t row, int64_t column) const {
-    if (!samples)
-      return A(1);
-    Words words = drawWords(uint32_t(column / 4) + ((firstHead + uint32_t(head)) << 20), uint32_t(row),
-                            uint32_t(samples[b]), uint32_t(*step), key);
-    uint32_t word = column % 4 == 0   ? words.at[0]
-                    : column % 4 == 1 ? words.at[1]
-                    : column % 4 == 2 ? words.at[2]
-                                      : words.at[3];
-    return word >= threshold ? A(kept) : A(0);
-  }
-
-  const int32_t *samples = nullptr, *step = nullptr;
-  uint64_t key = 0;
-  uint32_t firstHead = 0, threshold = 0;
-  double kept = 1;
-};
 
 /// Elements of a head, in whole vectors of A, and the distance between rows of a tile.
 template <typename A> __host__ __device__ constexpr int64_t paddedHead(int64_t c) {
@@ -182,11 +125,6 @@ __device__ void storeSums(T *to, int64_t c, const Pack<A, vectorOf<A>> (&sums)[K
   for (int w = 0; w < W; ++w)
     if (int64_t e = (tx + 8 * k) * W + w; e < c)
       to[e] = store<T>(sums[k].at[w] * factor);
-}
-
-/// Whether rows of heads may be read in vectors.
-template <typename T, typename... Pointers> bool headsAreAligned(int64_t c, Pointers... pointers) {
-  return c % vectorOf<T> == 0 && areAligned(pointers...);
 }
 
 /// function(std::integral_constant<int, K>) with the least K in 2, 4, 8 whose 8 K vectors hold a head.

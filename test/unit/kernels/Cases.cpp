@@ -368,6 +368,9 @@ static Cases makeCases() {
     for (AttentionSize size :
          {AttentionSize{1, 1, 1, 1, 1}, {2, 5, 2, 1, 4}, {1, 64, 4, 2, 8}, {1, 130, 2, 2, 16}, {2, 97, 6, 2, 6}})
       addAttention(cases, t, size);
+    if (t == DType::BF16 || t == DType::F16) // heads for tensor cores, on a GPU
+      for (AttentionSize size : {AttentionSize{1, 130, 2, 1, 64}, {2, 67, 1, 1, 128}})
+        addAttention(cases, t, size);
     for (const Shape &shape : {Shape{1}, {2, 3, 5}, {4, 67}, {3, 5700}})
       addElementwise(cases, t, shape);
     addTokens(cases, t, 1, 1, 1, 1);
