@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tgpt-run/CommandLine.h"
+#include "runtime/kernels/cuda/cublaslt/ProductOptions.h"
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
+#include <iostream>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -150,6 +152,17 @@ static void addDeviceOptions(CLI::App &app, TrainingOptions &options) {
                "wait for the device after each instruction, so that errors name it; what --profile and --trace do");
 }
 
+static constexpr const char *algorithmChoice = "--product-algorithms", *algorithmFile = "--product-file";
+
+static void addProductOptions(CLI::App &app, cuda::ProductOptions &options) {
+  app.add_flag("--tf32", options.tf32, "products of f32 operands on tensor cores, with 10 bits of their fractions");
+  addChoice(app, algorithmChoice, options.measured, {{"estimated", false}, {"measured", true}},
+            "cuBLASLt's algorithm for each product: the best by its estimate (default), or by time, once a product");
+  app.add_option(algorithmFile, options.algorithmFile, "keep chosen algorithms in this file, and take them from it")
+      ->type_name("FILE");
+  options.warn = [](const std::string &text) { std::cerr << "tgpt-run: warning: " << text << std::endl; };
+}
+
 static void addSimulationOptions(CLI::App &app, sim::SimulationRequest &request) {
   app.add_option("--cluster", request.cluster, "the cluster's figures (recipes/clusters)")->type_name("FILE");
   app.add_flag("--gantt", request.gantt, "print what each stage does when");
@@ -191,6 +204,13 @@ static void settleDevices(const CLI::App &app, bool isOnDevice) {
   }
 }
 
+/// Emulated devices have products of their own.
+static void settleProducts(const CLI::App &app, bool hasLibrary) {
+  for (const char *name : {algorithmChoice, algorithmFile})
+    if (!hasLibrary && app.count(name) > 0)
+      throw Error(std::string(name) + " is for products by cuBLASLt: add --backend=cuda");
+}
+
 /// A calibration shares no option with anything else.
 static void settleCalibration(const CLI::App &app, bool isAsked) {
   for (const CLI::Option *option : app.get_options())
@@ -219,6 +239,7 @@ void tgpt::RunCommand::settle(const CLI::App &app) {
   training.device = backend == Backend::Cuda           ? DeviceChoice::Cuda
                     : backend == Backend::CudaEmulated ? DeviceChoice::CudaEmulated
                                                        : DeviceChoice::Host;
+  settleProducts(app, backend == Backend::Cuda);
   simulation.plan = training.plan;
   simulation.trace = training.trace;
 }
@@ -244,6 +265,7 @@ void tgpt::addOptions(CLI::App &app, RunCommand &command) {
   addExecutionOptions(app, options);
   app.option_defaults()->group(deviceGroup);
   addDeviceOptions(app, options);
+  addProductOptions(app, cuda::productOptions());
   app.option_defaults()->group(simulationGroup);
   addSimulationOptions(app, command.simulation);
   app.option_defaults()->group(calibrationGroup);

@@ -13,8 +13,8 @@
 #include "runtime/kernels/cuda/cublaslt/CublasLt.h"
 #include "runtime/kernels/cuda/cublaslt/AlgorithmSearch.h"
 #include "runtime/kernels/cuda/cublaslt/ProductKernels.h"
-#include "runtime/plan/Error.h"
 
+#include <mutex>
 #include <set>
 
 using namespace tgpt::runtime;
@@ -23,17 +23,27 @@ using namespace tgpt::runtime::cuda;
 namespace {
 /// What a thread keeps.
 struct Products {
+  ~Products() { save(); }
   Library library;
   std::optional<AlgorithmCache> algorithms;
   std::set<std::string> withoutAlgorithm;
   std::string lastError;
+  bool hasChosen = false; ///< what no file has
 
   void open(Calls &calls);
+  void save() const noexcept;
   const AlgorithmBits *algorithmOf(const ColumnMajorProduct &p, const LibraryProblem &problem, Calls &calls);
 };
 } // namespace
 
 static thread_local Products products;
+
+/// Every rank of a process finds the same file.
+static void warnOnce(const std::string &text) {
+  static std::once_flag once;
+  if (!text.empty() && productOptions().warn)
+    std::call_once(once, productOptions().warn, text);
+}
 
 void Products::open(Calls &calls) {
   if (library)
@@ -45,9 +55,22 @@ void Products::open(Calls &calls) {
   cublasLtHandle_t created = nullptr;
   calls.then("cublasLtCreate", cublasLtCreate, &created);
   library.reset(created);
-  if (calls.ok())
-    algorithms.emplace("cublasLt " + std::to_string(cublasLtGetVersion()) + " " + properties.name + ", " +
-                       std::to_string(properties.multiProcessorCount) + " multiprocessors");
+  if (!calls.ok())
+    return;
+  algorithms.emplace("cublasLt " + std::to_string(cublasLtGetVersion()) + " " + properties.name + ", " +
+                     std::to_string(properties.multiProcessorCount) + " multiprocessors");
+  if (!productOptions().algorithmFile.empty())
+    warnOnce(algorithms->load(productOptions().algorithmFile));
+}
+
+void Products::save() const noexcept {
+  if (!hasChosen || productOptions().algorithmFile.empty())
+    return;
+  try {
+    algorithms->save(productOptions().algorithmFile);
+  } catch (const std::exception &error) {
+    warnOnce(error.what());
+  }
 }
 
 /// Null where the library has none.
@@ -57,16 +80,15 @@ const AlgorithmBits *Products::algorithmOf(const ColumnMajorProduct &p, const Li
     return nullptr;
   const ChosenAlgorithm *chosen = algorithms->find(key);
   if (!chosen || !chosen->isProven) {
-    std::optional<AlgorithmBits> bits;
-    if (chosen && isUsable(chosen->bits, library.get(), problem))
-      bits = chosen->bits;
-    else
-      bits = chooseAlgorithm(library.get(), p, problem, calls);
+    bool isKept = chosen && isUsable(chosen->bits, library.get(), problem);
+    std::optional<AlgorithmBits> bits =
+        isKept ? std::optional(chosen->bits) : chooseAlgorithm(library.get(), p, problem, calls);
     if (!bits) {
       withoutAlgorithm.insert(key);
       return nullptr;
     }
     algorithms->add(key, {*bits, true});
+    hasChosen = hasChosen || !isKept;
   }
   return &algorithms->find(key)->bits;
 }
@@ -109,21 +131,4 @@ std::span<const DeviceKernel> cuda::cublasLtKernelTable() {
 std::span<const FusedKernel> cuda::cublasLtFusedKernels() {
   static const std::vector<FusedKernel> kernels = ProductKernels<Provider>::fused();
   return kernels;
-}
-
-/// This thread's cache, opened.
-static AlgorithmCache &openedCache() {
-  Calls calls;
-  products.open(calls);
-  if (!calls.ok())
-    throw Error(calls.what());
-  return *products.algorithms;
-}
-
-std::string cuda::loadProductAlgorithms(const std::string &path) {
-  return openedCache().load(path);
-}
-
-void cuda::saveProductAlgorithms(const std::string &path) {
-  openedCache().save(path);
 }

@@ -10,7 +10,9 @@
 // of kernels in Fusion.h where the library has an algorithm for them. Calls in f64 or with
 // attribute `chunks`, and `linear_dgrad_sum`, go to the kernels of Linear.cu, whose order
 // is fixed. The library may choose another order for another shape, but the same call
-// gives the same bits: schemes that add in the order of arrival are excluded.
+// gives the same bits: schemes that add in the order of arrival are excluded. Settings are
+// in ProductOptions.h; a thread reads the file of algorithms before its first product, and
+// writes what it chose when it ends.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_CUBLASLT_H
@@ -23,11 +25,6 @@ namespace tgpt::runtime::cuda {
 /// device::kernelTable() with the products through cuBLASLt, and the pairs that it does.
 std::span<const DeviceKernel> cublasLtKernelTable();
 std::span<const FusedKernel> cublasLtFusedKernels();
-
-/// Chosen algorithms of this thread's device from and to a file. Both throw Error where the library
-/// or the device does. Loading gives a warning where the file is passed over, else nothing.
-std::string loadProductAlgorithms(const std::string &path);
-void saveProductAlgorithms(const std::string &path);
 
 } // namespace tgpt::runtime::cuda
 

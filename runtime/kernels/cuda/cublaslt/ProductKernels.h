@@ -21,6 +21,7 @@
 #include "runtime/kernels/cuda/Queue.h"
 #include "runtime/kernels/cuda/cublaslt/ColumnMajorProduct.h"
 #include "runtime/kernels/cuda/cublaslt/Fusion.h"
+#include "runtime/kernels/cuda/cublaslt/ProductOptions.h"
 
 #include <algorithm>
 
@@ -28,14 +29,6 @@ namespace tgpt::runtime::cuda {
 
 /// What the library asks for on sm_90; a smaller workspace would exclude fast algorithms.
 inline constexpr size_t productWorkspaceBytes = size_t(32) << 20;
-
-struct ProductOptions {
-  bool tf32 = false;     ///< products of f32 operands on tensor cores, in 10 bits of fraction
-  bool measured = false; ///< algorithms are chosen by time, not by the library's estimate
-};
-
-/// Of the process; set before ranks begin.
-ProductOptions &productOptions();
 
 /// Whether the order of the call's sums is fixed by us.
 bool isOrdered(const KernelCall &call);
