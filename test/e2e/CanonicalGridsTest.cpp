@@ -129,7 +129,7 @@ private:
 } // namespace
 
 TEST(CanonicalGrids, GiveTheBitsOfOneRank) {
-  int64_t grids = numberIn("TGPT_CANONICAL_GRIDS", 60);
+  int64_t grids = numberIn("TGPT_CANONICAL_GRIDS", 40);
   CanonicalGrids draws(numberIn("TGPT_CANONICAL_SEED", 1));
   InProcessCompiler compiler;
   for (int64_t i = 0; i < grids;) {

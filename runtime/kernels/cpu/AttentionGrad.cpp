@@ -154,7 +154,7 @@ static KernelStatus gradKvHead(const AttentionGeometry &g, const GradOperands<T>
   if (!w.allocated())
     return {workspaceExhausted};
   int64_t size = g.sequence * g.c, firstGroup = kvHead * g.parts;
-  auto addPart = [&](int64_t part, int64_t level) {
+  auto addPart = [&](int64_t part, int64_t level) __attribute__((noinline)) { // one copy of the code: the same bits
     std::fill_n(w.dk + level * size, size, 0);
     std::fill_n(w.dv + level * size, size, 0);
     for (int64_t begin = 0, step = rowsOfBlock(g); begin < g.sequence; begin += step)

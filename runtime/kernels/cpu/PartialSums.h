@@ -93,14 +93,18 @@ public:
         error = workspaceExhausted;
         return;
       }
+      // One copy of the code, or the compiler might fuse other products of the two: whatever the range, the same bits.
+      auto addChunk = [&](int64_t chunk, A * own) __attribute__((noinline)) {
+        body(sample, chunk, own);
+      };
       for (int64_t chunk = 0; chunk < chunks.all; ++chunk)
         if (!chunks.holds(chunk, chunks.all))
-          body(sample, chunk, levels);
+          addChunk(chunk, levels);
       sumInTree(
           chunks.count,
           [&](int64_t i, int64_t level) {
             std::fill_n(levels + level * stride, stride, A(0));
-            body(sample, chunks.first + i, levels + level * stride);
+            addChunk(chunks.first + i, levels + level * stride);
           },
           [&](int64_t level) { addRow(levels + (level + 1) * stride, levels + level * stride, stride); });
       total(sample, levels);

@@ -22,6 +22,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
+using namespace tgpt;
 using namespace tgpt::runtime;
 using namespace tgpt::test;
 
