@@ -74,7 +74,8 @@ TEST(ShapeCheck, RefusesAnotherSizeOfTheLastDimension) {
       [](Case &kase, Tensor &operand, bool isOutput) {
         std::vector<int64_t> shape = shapeOf(operand);
         bool isLogits = &operand == &kase.inputs.front();
-        if (shape.empty() || lastDimensionIsFree(kase, isOutput || !isLogits))
+        bool isSamples = kase.kernel == "accumulate_nodes" && &operand == &kase.inputs[1]; // as many as there are
+        if (shape.empty() || isSamples || lastDimensionIsFree(kase, isOutput || !isLogits))
           return false;
         shape.back() += 1;
         operand = Tensor(operand.dtype(), shape);
