@@ -73,6 +73,8 @@ func.func @every_op(%ids: !tokens, %table: tensor<11x24xf32>, %x: !x, %k: !kv, %
   %42 = tgpt.sum_positions %x : (!x) -> tensor<2x24xf32>
   %43:2 = tgpt.attention %x, %k, %k, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.25 : f64, stream = "attn", seed = 7 : i64, label = "dropout"} : (!x, !kv, !kv, tensor<2xi32>, tensor<i32>) -> (!x, !lse)
   %44:3 = tgpt.attention_grad %x, %x, %k, %k, %x, %lse, %samples, %step {head_dim = 4 : i64, scale = 0.5 : f64, dropout = 0.25 : f64, stream = "attn", seed = 7 : i64, label = "dropout"} : (!x, !x, !kv, !kv, !x, !lse, tensor<2xi32>, tensor<i32>) -> (!x, !kv, !kv)
+  %45 = tgpt.join_nodes %x, %x addends 3 : (!x, !x) -> !x
+  %46 = tgpt.sum_nodes %x {addends = 1 : i64, nodes = 1 : i64} : (!x) -> tensor<5x24xf32>
   %33 = tgpt.fill {value = 0.0 : f64} : () -> !x
   tgpt.accumulate %x, @total : !x
   return
