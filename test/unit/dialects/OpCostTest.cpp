@@ -83,7 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
         Cost{"softmax_sums", "", tokens * 3 * vocabulary}, Cost{"token_loss", "", tokens * 5},
         Cost{"sum_squares", "", 2 * elements}, Cost{"clip_scale", "", 6}, Cost{"divide", "", 1},
         Cost{"clip_scale", "scaled", 7}, Cost{"adjust_loss_scale", "", 4}, Cost{"adamw", "", 17 * elements},
-        Cost{"join_nodes", "", 0}, Cost{"sum_nodes", "", elements}, Cost{"fill", "", 0}, Cost{"accumulate", "", elements}),
+        Cost{"join_nodes", "", 0}, Cost{"sum_nodes", "", elements}, Cost{"fill", "", 0},
+        Cost{"accumulate", "", elements}),
     [](const auto &info) { return std::string(info.param.mnemonic) + "_" + info.param.label; });
 
 // Every op of the dialect that has a cost is in the table above (wider is a linear again).
