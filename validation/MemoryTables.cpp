@@ -111,13 +111,27 @@ void observeBigScience(const std::string &folder, std::vector<Observation> &obse
   }
 }
 
+/// The fullest rank of a published run. A delayed weight gradient reads the gradients of what the activation read,
+/// beside what is saved for the backward: a published schedule holds them for as long as the slot.
+double fullestBytes(const PublishedRun &run) {
+  const cost::Execution &degrees = run.run;
+  double tokens = degrees.microBatch * run.shape.sequence / degrees.cp, most = 0;
+  double waiting = degrees.elementBytes * tokens * run.shape.ffnHidden / degrees.tp;
+  for (double stage : {0.0, 1.0, degrees.pp - 1}) {
+    if (stage >= degrees.pp)
+      continue;
+    double held = degrees.keepsForWeightGradients ? cost::layersInFlight(run.shape, degrees, stage) * waiting : 0;
+    most = std::max(most, cost::rankMemory(run.shape, degrees, run.states, stage).totalBytes() + held);
+  }
+  return most;
+}
+
 /// Peaks of whole runs, in whole GB on a device that is not named.
 void observePeaks(const std::string &folder, std::vector<Observation> &observations) {
   for (const PublishedRun &run : readRuns(folder + "/published", folder + "/excluded.csv")) {
     if (run.peakBytes == 0 || !run.leftOut.empty())
       continue;
-    double peak = run.isReserved ? reservedBytes(run.shape, run.run, run.states)
-                                 : cost::fullestRank(run.shape, run.run, run.states).totalBytes();
+    double peak = run.isReserved ? reservedBytes(run.shape, run.run, run.states) : fullestBytes(run);
     observations.push_back(observed("peak, " + run.table + " (measured)", run.row, run.label, run.peakBytes, peak));
   }
 }
