@@ -26,7 +26,7 @@ using namespace tgpt::runtime;
 
 namespace {
 
-constexpr TrainingSettings settings{.steps = 3};
+const TrainingSettings settings{.steps = 3};
 constexpr double tolerance = 1e-10;
 
 /// A recipe and what is added to it.
