@@ -187,7 +187,8 @@ private:
     bool isSplit = random() % 2;
     counts["weight_gradients"] += isSplit;
     counts["weight_gradients, canonical"] += isSplit && options.reduction == "canonical";
-    compiler.runPasses(*module, "dist-choose-stages{stages=" + cut + "},dist-split-stages" +
+    std::string exchange = options.reduction == "canonical" ? "dist-exchange-nodes," : "";
+    compiler.runPasses(*module, exchange + "dist-choose-stages{stages=" + cut + "},dist-split-stages" +
                                     (isSplit ? ",dist-split-weight-gradients" : ""));
     schedule(*module, options);
     if (options.overlap)
