@@ -14,9 +14,14 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
 #include <unistd.h>
 
 using namespace tgpt::runtime;
@@ -98,8 +103,37 @@ static pid_t ownerOf(const std::string &name, const char *kind) {
   return owner;
 }
 
-static bool isGone(pid_t process) {
-  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+/// Seconds since the machine started, when a process was made; nothing where it has ended, be it that nobody has waited
+/// for it yet (proc(5), /proc/[pid]/stat).
+static std::optional<double> startOf(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+  std::string state, skipped;
+  fields >> state;
+  if (state.empty() || state == "Z" || state == "X")
+    return std::nullopt;
+  for (int field = 4; field < 22; ++field)
+    fields >> skipped;
+  double ticks = 0;
+  fields >> ticks;
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+/// Whether the process that made `path` has ended; another one may have its number by now.
+static bool isGone(pid_t process, const fs::path &path) {
+  if (process <= 0)
+    return false;
+  if (::kill(process, 0) != 0)
+    return errno == ESRCH;
+  std::optional<double> start = startOf(process);
+  double uptime = 0;
+  std::ifstream("/proc/uptime") >> uptime;
+  std::error_code ignored;
+  double age =
+      std::chrono::duration<double>(fs::file_time_type::clock::now() - fs::last_write_time(path, ignored)).count();
+  constexpr double clockSeconds = 1; // what clocks may differ by
+  return !start || *start > uptime - age + clockSeconds;
 }
 
 void tgpt::runtime::removeLeftovers(const fs::path &directory) {
@@ -108,9 +142,9 @@ void tgpt::runtime::removeLeftovers(const fs::path &directory) {
   for (const fs::directory_entry &entry : fs::directory_iterator(directory, ignored)) {
     std::string name = entry.path().filename();
     bool isOurs = name.rfind(".step-", 0) == 0 || name.rfind(latestFile, 0) == 0;
-    if (isOurs && isGone(ownerOf(name, ".tmp-")))
+    if (isOurs && isGone(ownerOf(name, ".tmp-"), entry.path()))
       temporary.push_back(entry.path());
-    if (isOurs && isGone(ownerOf(name, ".old-")))
+    if (isOurs && isGone(ownerOf(name, ".old-"), entry.path()))
       replaced.push_back(entry.path());
   }
   for (const fs::path &path : temporary)

@@ -14,8 +14,10 @@
 #include "test/unit/files/TemporaryDirectory.h"
 #include "test/unit/training/TinyModel.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace tgpt;
@@ -215,6 +217,24 @@ TEST(Checkpoint, WhatAKilledRunLeftIsRemoved) {
   EXPECT_EQ(directory.entries(), 4u); // step-000001, latest and these two
   EXPECT_EQ(directory.read("notes.tmp-" + gone), "not ours");
   removeLeftovers(directory / "none");
+}
+
+// Nobody need have waited for the killed run yet, and its number may be another process' by now.
+TEST(Checkpoint, WhatAKilledRunLeftIsRemovedWhoeverHasItsNumber) {
+  TemporaryDirectory directory;
+  pid_t unwaited = ::fork();
+  if (unwaited == 0)
+    ::_exit(0);
+  siginfo_t info;
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(unwaited), &info, WEXITED | WNOWAIT), 0);
+  directory.write("latest.tmp-" + std::to_string(unwaited), "step-0");
+  std::string reused = "latest.tmp-" + std::to_string(::getpid());
+  directory.write(reused, "step-0");
+  std::filesystem::last_write_time(directory / reused,
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 365));
+  removeLeftovers(directory.getPath());
+  ::waitpid(unwaited, nullptr, 0);
+  EXPECT_EQ(directory.entries(), 0u);
 }
 
 // Where two directories cannot be exchanged, a run may be killed when the old one has gone and the new one has not
