@@ -109,7 +109,7 @@ def resident(binaries, work, model, flags):
     measured([binaries / "tgpt-opt", "--memory-report=none", *flags, work / "resident.mlir", "-o", plan], work / "log")
     measured([binaries / "tgpt-run", plan, "--synthetic=1", "--steps=2", "--threads=1"], work / "resident.log")
     log = (work / "resident.log").read_text(encoding="utf-8")
-    rows = [int(re.search(f"^  {row}.*? (\\d+)", log, re.MULTILINE).group(1)) / 2**20
+    rows = [int(re.search(f"^  {row}.*? (\\d+)(?: +[+-]|$)", log, re.MULTILINE).group(1)) / 2**20
             for row in ["planned:", "kernel workspaces", "constant:", "together", "peak resident"]]
     ranks = len(re.findall(r"^  rank \d+ ", log, re.MULTILINE))
     return [model, " ".join(flags), str(ranks), *(f"{row:.1f}" for row in rows), f"{rows[4] / rows[3] - 1:+.1%}"]
