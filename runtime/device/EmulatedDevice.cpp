@@ -249,6 +249,7 @@ void EmulatedDevice::record(DeviceEvent handle, DeviceStream streamHandle) {
     throw Error("an event of stream '" + event->stream->label + "' is recorded in stream '" + stream.label + "'");
   event->stream = &stream;
   event->capture = stream.capture;
+  event->isCaptured = stream.capture != nullptr;
   if (!stream.capture) {
     uint64_t number = ++event->recorded;
     return put(stream, {Work::Kind::Record, {}, {}, {}, event, number});
@@ -269,28 +270,31 @@ void EmulatedDevice::wait(DeviceStream streamHandle, DeviceEvent handle) {
   std::shared_ptr<Event> event = found->second;
   if (!event->stream)
     return; // never recorded: nothing to wait for
-  if (stream.capture && stream.capture != event->capture)
+  std::shared_ptr<Capture> capture = event->capture.lock();
+  if (stream.capture && stream.capture != capture)
     throw Error("stream '" + stream.label + "' is captured, but waits for an event of stream '" + event->stream->label +
                 "' that is not in the capture");
-  if (!event->capture)
+  if (!event->isCaptured)
     return put(stream, {Work::Kind::Wait, {}, {}, {}, event, event->recorded});
-  Capture &capture = *event->capture;
+  if (!capture)
+    throw Error("stream '" + stream.label + "' waits for an event of stream '" + event->stream->label +
+                "' that was recorded in a capture, which has ended");
   if (!stream.capture) { // joins the capture
-    stream.capture = event->capture;
-    capture.branches.push_back(&stream);
-    capture.clocks.emplace_back();
-    capture.counts.push_back(0);
+    stream.capture = capture;
+    capture->branches.push_back(&stream);
+    capture->clocks.emplace_back();
+    capture->counts.push_back(0);
   }
-  size_t branch = capture.branchOf(stream);
-  capture.join(branch, event->capturedClock);
-  capture.add(branch, {Work::Kind::Wait, {}, {}, {}, event, 0});
+  size_t branch = capture->branchOf(stream);
+  capture->join(branch, event->capturedClock);
+  capture->add(branch, {Work::Kind::Wait, {}, {}, {}, event, 0});
 }
 
 bool EmulatedDevice::isDone(DeviceEvent handle) {
   auto &event = *static_cast<Event *>(handle.handle);
   Device &device = *event.device;
   std::lock_guard lock(device.mutex);
-  if (event.capture)
+  if (event.isCaptured)
     throw Error("the host asks for an event of stream '" + event.stream->label + "' that was captured");
   device.releaseAll();
   if (event.reached < event.recorded) {

@@ -39,7 +39,8 @@ struct EmulatedDevice::Event {
   uint64_t recorded = 0, completed = 0; // how many times
   uint64_t reached = 0;                 // completed, and nothing had failed yet
   AccessOrder::Clock clock;             // of the last record
-  std::shared_ptr<Capture> capture;     // that the last record is in
+  bool isCaptured = false;              // the last record was
+  std::weak_ptr<Capture> capture;       // that it is in, while it lasts; what is captured holds its events
   std::vector<size_t> capturedClock;    // by the capture's branch
 };
 

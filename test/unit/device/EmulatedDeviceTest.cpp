@@ -252,6 +252,16 @@ TEST_F(EmulatedGraphTest, AnEventFromOutsideIsRefused) {
   device.abandonCapture(a);
 }
 
+TEST_F(EmulatedGraphTest, AnEventOfACaptureThatHasEndedIsRefused) {
+  device.beginCapture(a);
+  device.record(event, a);
+  DeviceGraph graph = device.endCapture(a);
+  EXPECT_EQ(errorOf([&] { device.wait(b, event); }),
+            "stream 'b' waits for an event of stream 'a' that was recorded in a capture, which has ended");
+  device.launch(a, graph);
+  device.synchronize(a);
+}
+
 TEST_F(EmulatedGraphTest, WaitingAndAllocatingAreRefusedInACapture) {
   device.beginCapture(a);
   device.record(event, a);

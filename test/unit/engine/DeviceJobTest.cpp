@@ -227,7 +227,7 @@ TEST(DeviceJobs, AStuckDeviceEndsTheStep) {
   mischief = Mischief::None;
   JobOptions options = mischievousOptions();
   options.watchdogSeconds = 0.3;
-  auto *job = new Job(tinyPipeline(1, 1, 2), options); // outlives the test, as the thread that is lost does
+  static auto *job = new Job(tinyPipeline(1, 1, 2), options); // outlives the test, as the thread that is lost does
   job->initializeVariables();
   TinyInputs inputs;
   job->runStep(inputs);
