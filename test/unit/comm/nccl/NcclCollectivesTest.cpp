@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/InProcessGroup.h"
 #include "runtime/comm/nccl/NcclGroup.h"
-#include "runtime/comm/nccl/NcclLibrary.h"
 #include "runtime/comm/nccl/emulation/EmulatedNccl.h"
 #include "runtime/device/EmulatedDevice.h"
 #include "runtime/plan/Error.h"
@@ -21,7 +20,6 @@
 #include "test/unit/comm/nccl/DeviceTensor.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -239,35 +237,4 @@ TEST(NcclGroup, ATreeSumIsRefused) {
   EmulatedDevice device({.devices = 1});
   NcclGroup group(nullptr, device);
   EXPECT_THROW(group.allReduce({}, {}, {}, Reduction::TreeSum), Error);
-}
-
-TEST(NcclLibrary, ThatIsNotThereIsAnErrorThatSaysWhatToDo) {
-  ::setenv("TGPT_NCCL_LIBRARY", "/nowhere/libnccl.so.2", 1);
-  try {
-    loadNccl();
-    FAIL();
-  } catch (const Error &error) {
-    std::string text = error.what();
-    bool isBuilt = text.find("this build has no NCCL") == std::string::npos;
-    EXPECT_TRUE(!isBuilt || text.find("it cannot be loaded (/nowhere/libnccl.so.2: cannot open") != std::string::npos)
-        << text;
-  }
-  ::unsetenv("TGPT_NCCL_LIBRARY");
-}
-
-/// Loads the real one where it is: every function is there, and it says its version without a GPU.
-TEST(NcclLibrary, LoadsWhereItIs) {
-  if (!std::getenv("TGPT_NCCL_LIBRARY"))
-    ::setenv("TGPT_NCCL_LIBRARY", "/usr/local/cuda/lib64/libnccl.so.2", 1);
-  std::unique_ptr<NcclApi> nccl;
-  try {
-    nccl = loadNccl();
-  } catch (const Error &error) {
-    ::unsetenv("TGPT_NCCL_LIBRARY");
-    GTEST_SKIP() << error.what();
-  }
-  ::unsetenv("TGPT_NCCL_LIBRARY");
-  int version = 0;
-  EXPECT_EQ(nccl->version(&version), NcclResult::Success);
-  EXPECT_GE(version, 21800);
 }
