@@ -7,11 +7,11 @@
 
 #include "runtime/sim/MeasuredTimes.h"
 
-#include "runtime/engine/PlanViews.h"
 #include "runtime/kernels/api/CallSize.h"
 #include "runtime/kernels/api/Registry.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanText.h"
+#include "runtime/sim/PlannedCall.h"
 
 #include <algorithm>
 
@@ -39,15 +39,8 @@ MeasuredTimes::MeasuredTimes(const cost::Cluster &cluster, int64_t ranks) : clus
 std::optional<double> MeasuredTimes::ofKernel(const plan::StageProgram &stage, const Instruction &instruction) const {
   if (!cluster.measured || instruction.kind() != Instruction::KERNEL)
     return std::nullopt;
-  auto viewsOf = [&](const auto &operands) {
-    std::vector<TensorView> views;
-    for (uint32_t buffer : operands)
-      views.push_back(viewOf(stage.buffers(static_cast<int>(buffer)), nullptr));
-    return views;
-  };
-  std::vector<TensorView> inputs = viewsOf(instruction.inputs()), outputs = viewsOf(instruction.outputs());
-  Attributes attributes = attributesOf(instruction, [](const plan::AxisOffset &) { return 0; });
-  KernelCall call{inputs, outputs, &attributes};
+  PlannedCall planned(stage, instruction);
+  KernelCall call = planned.call();
   cost::CallSize size = callSize(instruction.opcode(), call);
   std::optional<double> seconds =
       cluster.measured->kernelSeconds(rateName(instruction.opcode(), call), rateDtype(call), size);

@@ -20,7 +20,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 
 using namespace tgpt;
@@ -29,11 +28,6 @@ using namespace tgpt::test;
 namespace {
 
 constexpr int64_t gridsOfModel = 5, steps = 2;
-
-int64_t numberIn(const char *variable, int64_t otherwise) {
-  const char *text = std::getenv(variable);
-  return text ? std::atoll(text) : otherwise;
-}
 
 class CanonicalGrids {
 public:
@@ -129,8 +123,8 @@ private:
 } // namespace
 
 TEST(CanonicalGrids, GiveTheBitsOfOneRank) {
-  int64_t grids = numberIn("TGPT_CANONICAL_GRIDS", 40);
-  CanonicalGrids draws(numberIn("TGPT_CANONICAL_SEED", 1));
+  int64_t grids = numberFromEnvironment("TGPT_CANONICAL_GRIDS", 40);
+  CanonicalGrids draws(numberFromEnvironment("TGPT_CANONICAL_SEED", 1));
   InProcessCompiler compiler;
   for (int64_t i = 0; i < grids;) {
     Configuration model = draws.model();

@@ -7,6 +7,8 @@
 
 #include "test/e2e/Configuration.h"
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 
 using namespace tgpt;
 using runtime::IgnoredLabels;
@@ -153,4 +155,9 @@ Configuration ConfigurationDraw::grid(const Configuration &model) {
       options.stages = stages(model.model.layers, options.pp * options.vpp);
     return drawn;
   }
+}
+
+int64_t tgpt::numberFromEnvironment(const char *variable, int64_t otherwise) {
+  const char *text = std::getenv(variable);
+  return text ? std::stoll(text) : otherwise;
 }

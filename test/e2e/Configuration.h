@@ -56,6 +56,9 @@ private:
   std::mt19937_64 random;
 };
 
+/// For tests that draw: how many, from which seed on.
+int64_t numberFromEnvironment(const char *variable, int64_t otherwise);
+
 } // namespace tgpt
 
 #endif // TGPT_TEST_E2E_CONFIGURATION_H

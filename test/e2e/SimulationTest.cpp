@@ -16,10 +16,10 @@
 #include "cost/StepTime.h"
 #include "cost/cluster/ClusterFile.h"
 #include "runtime/engine/Job.h"
-#include "runtime/engine/PlanViews.h"
 #include "runtime/engine/Scalar.h"
 #include "runtime/kernels/api/CallSize.h"
 #include "runtime/plan/StepGraph.h"
+#include "runtime/sim/PlannedCall.h"
 #include "runtime/sim/Simulate.h"
 #include "test/e2e/InProcessCompiler.h"
 #include "test/unit/sim/LongestPaths.h"
@@ -109,19 +109,6 @@ TEST(SimulatedPlan, bubblesOfEqualStagesAreThoseOfThePapers) {
     }
 }
 
-/// A call as measured rates see it.
-cost::CallSize sizeOf(const plan::StageProgram &stage, const plan::Instruction &instruction) {
-  auto viewsOf = [&](const auto &operands) {
-    std::vector<TensorView> views;
-    for (uint32_t buffer : operands)
-      views.push_back(viewOf(stage.buffers(static_cast<int>(buffer)), nullptr));
-    return views;
-  };
-  std::vector<TensorView> inputs = viewsOf(instruction.inputs()), outputs = viewsOf(instruction.outputs());
-  Attributes attributes = attributesOf(instruction, [](const plan::AxisOffset &) { return 0; });
-  return callSize(instruction.opcode(), {inputs, outputs, &attributes});
-}
-
 // A plan does not say m, n and k: what rates of products count follows from operands' shapes, and is what the op says.
 TEST(SimulatedPlan, sizesOfProductsFollowFromTheirOperands) {
   InProcessCompiler compiler;
@@ -135,7 +122,7 @@ TEST(SimulatedPlan, sizesOfProductsFollowFromTheirOperands) {
             if (instruction.cost().work() != plan::Cost::MATRIX_PRODUCT)
               continue;
             ++products;
-            cost::CallSize size = sizeOf(stage, instruction);
+            cost::CallSize size = callSize(instruction.opcode(), PlannedCall(stage, instruction).call());
             // Beside them an addition a result, where a bias or what was there before is added.
             bool adds = instruction.opcode() == "linear" ? instruction.inputs_size() > 2
                                                          : instruction.opcode() == "linear_wgrad";

@@ -21,7 +21,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <map>
 #include <numeric>
@@ -33,11 +32,6 @@ namespace {
 
 constexpr double tolerance = 1e-10; // Comparison.h says why
 constexpr int gridsPerModel = 6;
-
-int64_t fromEnvironment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
-}
 
 class Sweep {
 public:
@@ -158,8 +152,8 @@ private:
 } // namespace
 
 TEST(SweepTest, EveryDrawEqualsOneRank) {
-  int64_t configurations = fromEnvironment("TGPT_SWEEP_CONFIGURATIONS", 450);
-  Sweep sweep(fromEnvironment("TGPT_SWEEP_SEED", 1));
+  int64_t configurations = numberFromEnvironment("TGPT_SWEEP_CONFIGURATIONS", 450);
+  Sweep sweep(numberFromEnvironment("TGPT_SWEEP_SEED", 1));
   sweep.run(configurations);
   std::printf("%lld configurations\n%s", static_cast<long long>(configurations), sweep.getWorst().text().c_str());
   for (const auto &[feature, times] : sweep.getDrawn()) {
