@@ -7,8 +7,8 @@
 
 #include "runtime/calibration/ExchangeSamples.h"
 
-#include "runtime/comm/InProcessChannel.h"
-#include "runtime/comm/InProcessGroup.h"
+#include "runtime/comm/SharedMemoryChannel.h"
+#include "runtime/comm/SharedMemoryGroup.h"
 #include "runtime/engine/RankTeam.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ namespace {
 class ExchangeTask final : public RankTask {
 public:
   using Part = std::function<void(int64_t rank)>;
-  ExchangeTask(InProcessGroup &everyone, Part produce, Part exchange)
+  ExchangeTask(SharedMemoryGroup &everyone, Part produce, Part exchange)
       : everyone(everyone), produce(std::move(produce)), exchange(std::move(exchange)) {}
 
   void run(int64_t rank) noexcept override {
@@ -58,7 +58,7 @@ public:
   double seconds = 0; // of a call
 
 private:
-  InProcessGroup &everyone;
+  SharedMemoryGroup &everyone;
   Part produce, exchange;
 };
 
@@ -111,10 +111,10 @@ static Sample sample(RankTeam &team, ExchangeTask &task, int64_t ranks, const Sa
 }
 
 static Sample sampleSend(int64_t bytes, const SampleBudget &budget) {
-  InProcessWorld world({.waiters = 2, .threads = 2});
-  InProcessGroup everyone(world, "everyone", {0, 1});
+  SharedMemoryWorld world({.waiters = 2, .threads = 2});
+  SharedMemoryGroup everyone(world, "everyone", {0, 1});
   std::vector<float> there(bytes / sizeof(float) + 1), back(there.size());
-  InProcessChannel to(world, "there", 0, 1, {there.data()}), from(world, "back", 1, 0, {back.data()});
+  SharedMemoryChannel to(world, "there", 0, 1, {there.data()}), from(world, "back", 1, 0, {back.data()});
   Tensors tensors(2, bytes);
   auto produce = [&](int64_t rank) { Tensors::write(tensors.whole[rank]); };
   ExchangeTask task(everyone, produce, [&](int64_t rank) {
@@ -133,8 +133,8 @@ Sample tgpt::runtime::calibration::sampleExchange(const std::string &name, int64
                                                   const SampleBudget &budget) {
   if (name == "send")
     return sampleSend(bytes, budget);
-  InProcessWorld world({.waiters = ranks, .threads = ranks});
-  InProcessGroup everyone(world, "everyone", ranksUpTo(ranks));
+  SharedMemoryWorld world({.waiters = ranks, .threads = ranks});
+  SharedMemoryGroup everyone(world, "everyone", ranksUpTo(ranks));
   Tensors tensors(ranks, bytes);
   auto produce = [&](int64_t rank) { Tensors::write((name == "all_gather" ? tensors.own : tensors.whole)[rank]); };
   ExchangeTask task(everyone, produce, [&](int64_t rank) {

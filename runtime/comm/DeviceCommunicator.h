@@ -76,10 +76,10 @@ struct DeviceTransportRequest {
   const plan::Plan &plan;
   const RankGrid &grid;
   DeviceRuntime &device;
-  std::vector<int64_t> ranks;   // of this process
-  std::vector<int> devices;     // of these ranks
-  class InProcessWorld &world;  // aborted when the job has failed
-  class ProcessTeam *processes; // null: all ranks are threads of this process
+  std::vector<int64_t> ranks;     // of this process
+  std::vector<int> devices;       // of these ranks
+  class SharedMemoryWorld &world; // aborted when the job has failed
+  class ProcessTeam *processes;   // null: all ranks are threads of this process
 };
 
 } // namespace tgpt::runtime

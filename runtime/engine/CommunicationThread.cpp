@@ -19,7 +19,7 @@
 
 using namespace tgpt::runtime;
 
-CommunicationThread::CommunicationThread(InProcessWorld &world, const RankProgram &program, int mostInFlight,
+CommunicationThread::CommunicationThread(SharedMemoryWorld &world, const RankProgram &program, int mostInFlight,
                                          CommunicationProgress &progress, Options given)
     : events(program.startedInStep(), given.tracedSteps),
       world(world), crashSite{&world, given.waiter, given.isProcess}, program(program), progress(progress),

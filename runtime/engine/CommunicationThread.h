@@ -13,7 +13,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_COMMUNICATIONTHREAD_H
 #define TGPT_RUNTIME_ENGINE_COMMUNICATIONTHREAD_H
 
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 #include "runtime/engine/CrashSite.h"
 #include "runtime/engine/RankProgram.h"
 
@@ -28,7 +28,8 @@ namespace tgpt::runtime {
 /// How far the communication of a rank is, as other threads and processes see it: what the rank waits for.
 class CommunicationProgress final : public WaitPlace {
 public:
-  CommunicationProgress(InProcessWorld &world, int64_t waiter) : waiter(waiter), counts(world.memory().make<Counts>()) {
+  CommunicationProgress(SharedMemoryWorld &world, int64_t waiter)
+      : waiter(waiter), counts(world.memory().make<Counts>()) {
     world.watch(counts.done);
     world.add(*this);
   }
@@ -62,7 +63,7 @@ public:
   };
 
   /// For a program whose segments start `mostInFlight` collectives at most.
-  CommunicationThread(InProcessWorld &world, const RankProgram &program, int mostInFlight,
+  CommunicationThread(SharedMemoryWorld &world, const RankProgram &program, int mostInFlight,
                       CommunicationProgress &progress, Options options);
   ~CommunicationThread() override;
 
@@ -87,7 +88,7 @@ private:
   /// False when the job has ended.
   bool run(const Flight &flight);
 
-  InProcessWorld &world;
+  SharedMemoryWorld &world;
   CrashSite crashSite;
   const RankProgram &program;
   CommunicationProgress &progress;

@@ -41,7 +41,7 @@ static void onCrash(int signal) {
     return takeItsCourse(signal);
   const CrashSite &where = site ? *site : *other;
   bool isKnown = site || where.endsProcess;
-  where.world->noteCrash(isKnown ? where.waiter : InProcessWorld::noWaiter, signal);
+  where.world->noteCrash(isKnown ? where.waiter : SharedMemoryWorld::noWaiter, signal);
   if (where.endsProcess)
     return takeItsCourse(signal);
   while (true)
@@ -86,7 +86,7 @@ void tgpt::runtime::enterCrashSite(const CrashSite &site) {
   lastSite.store(&site);
 }
 
-void tgpt::runtime::forgetCrashSites(const InProcessWorld &world) {
+void tgpt::runtime::forgetCrashSites(const SharedMemoryWorld &world) {
   const CrashSite *last = lastSite.load();
   if (last && last->world == &world)
     lastSite.compare_exchange_strong(last, nullptr);

@@ -15,14 +15,14 @@
 #ifndef TGPT_RUNTIME_ENGINE_CRASHSITE_H
 #define TGPT_RUNTIME_ENGINE_CRASHSITE_H
 
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 
 #include <cstdint>
 
 namespace tgpt::runtime {
 
 struct CrashSite {
-  InProcessWorld *world = nullptr;
+  SharedMemoryWorld *world = nullptr;
   int64_t waiter = 0;
   bool endsProcess = false;
 };
@@ -32,7 +32,7 @@ struct CrashSite {
 /// `noWaiter`, or as the rank of the process.
 void enterCrashSite(const CrashSite &site);
 /// When the threads that entered sites of this world have ended.
-void forgetCrashSites(const InProcessWorld &world);
+void forgetCrashSites(const SharedMemoryWorld &world);
 
 } // namespace tgpt::runtime
 

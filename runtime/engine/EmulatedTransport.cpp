@@ -118,7 +118,7 @@ private:
 
   plan::Plan plan;
   RankGrid grid;
-  InProcessWorld world;
+  SharedMemoryWorld world;
   Transport host;
   std::vector<std::unique_ptr<EmulatedCommunicator>> communicators;
   std::vector<std::unique_ptr<EmulatedMessenger>> messengers;

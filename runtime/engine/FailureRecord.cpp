@@ -20,7 +20,7 @@ using State = RankPosition::State;
 /// What ranks of other processes are given to stop, or to write down what they know.
 static constexpr double restSeconds = 1;
 
-FailureRecord::FailureRecord(InProcessWorld &world, const plan::Plan &plan, const RankGrid &grid,
+FailureRecord::FailureRecord(SharedMemoryWorld &world, const plan::Plan &plan, const RankGrid &grid,
                              bool hasCommunicationThreads)
     : world(world), plan(plan), grid(grid), hasCommunicationThreads(hasCommunicationThreads),
       note(world.memory().make<Note>()) {}
@@ -93,9 +93,9 @@ static constexpr unsigned lastWordsSeconds = 10;
 
 void FailureRecord::addCrash() {
   ::alarm(lastWordsSeconds);
-  InProcessWorld::Crash crash = world.crashed();
+  SharedMemoryWorld::Crash crash = world.crashed();
   int64_t rank = crash.waiter % grid.ranks();
-  if (crash.waiter == InProcessWorld::noWaiter)
+  if (crash.waiter == SharedMemoryWorld::noWaiter)
     claim("a thread of a kernel: " + crashText(crash.signal), false);
   else
     claim((crash.waiter < grid.ranks() ? "" : "the communication of ") + grid.describe(rank) + ", " +

@@ -14,7 +14,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_FAILURERECORD_H
 #define TGPT_RUNTIME_ENGINE_FAILURERECORD_H
 
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 #include "runtime/engine/JobFailure.h"
 #include "runtime/plan/RankGrid.h"
 
@@ -29,7 +29,7 @@ namespace tgpt::runtime {
 class FailureRecord {
 public:
   /// With communication threads each rank has a second waiter, behind those of all ranks.
-  FailureRecord(InProcessWorld &world, const plan::Plan &plan, const RankGrid &grid, bool hasCommunicationThreads);
+  FailureRecord(SharedMemoryWorld &world, const plan::Plan &plan, const RankGrid &grid, bool hasCommunicationThreads);
 
   /// A waiter of the world has failed. From any thread; keeps the first message and ends the job.
   void add(int64_t waiter, const std::string &what);
@@ -66,7 +66,7 @@ private:
   void describeState(RankPosition &position, int64_t waiter) const;
   std::string stuckText(double seconds) const;
 
-  InProcessWorld &world;
+  SharedMemoryWorld &world;
   const plan::Plan &plan;
   const RankGrid &grid;
   bool hasCommunicationThreads;

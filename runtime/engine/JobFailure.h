@@ -7,7 +7,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_JOBFAILURE_H
 #define TGPT_RUNTIME_ENGINE_JOBFAILURE_H
 
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/plan.pb.h"
 

@@ -50,7 +50,7 @@ public:
   bool hasCommunicationThreads;
   std::vector<std::string> metricNames;
   std::span<std::byte> shared; // empty: ranks are threads
-  InProcessWorld world;
+  SharedMemoryWorld world;
   FailureRecord failures{world, plan, grid, hasCommunicationThreads};
   /// Where there are ranks on other machines: ways to them, of each thread that needs some.
   struct Links {

@@ -16,7 +16,7 @@
 using namespace tgpt;
 using namespace tgpt::runtime;
 
-Transport::Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+Transport::Transport(const plan::Plan &plan, const RankGrid &grid, SharedMemoryWorld &world,
                      const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters, bool areProcesses,
                      const RemoteLinks *links, const RemoteLinks *startedLinks)
     : endpoints(grid.ranks()) {
@@ -53,7 +53,7 @@ std::vector<std::byte *> Transport::basesOf(const std::vector<int64_t> &ranks) c
   return result;
 }
 
-void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends,
+void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, SharedMemoryWorld &world, GroupEnds ends,
                           int64_t waiters, const RemoteLinks *links) {
   for (int g = 0; g < plan.groups_size(); ++g) {
     const plan::Group &group = plan.groups(g);
@@ -67,7 +67,7 @@ void Transport::addGroups(const plan::Plan &plan, const RankGrid &grid, InProces
       if (!takesPart || (endpoints[rank].*ends)[g])
         continue;
       std::vector<int64_t> members = grid.groupMembers(group, rank);
-      groups.push_back(std::make_unique<InProcessGroup>(world, name, members, waiters, basesOf(members), links));
+      groups.push_back(std::make_unique<SharedMemoryGroup>(world, name, members, waiters, basesOf(members), links));
       for (size_t i = 0; i < members.size(); ++i)
         (endpoints[members[i]].*ends)[g] = &groups.back()->member(static_cast<int64_t>(i));
     }
@@ -81,7 +81,7 @@ static RemoteMemory *farEnd(const RemoteLinks *links, int64_t from, int64_t to) 
   return links->to(from) ? links->to(from) : links->to(to);
 }
 
-void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, SharedMemoryWorld &world,
                             const std::vector<std::unique_ptr<Arena>> &arenas, const RemoteLinks *links) {
   for (int c = 0; c < plan.channels_size(); ++c) {
     const plan::Channel &channel = plan.channels(c);
@@ -93,9 +93,9 @@ void Transport::addChannels(const plan::Plan &plan, const RankGrid &grid, InProc
       std::vector<void *> messages;
       for (uint32_t buffer : channel.receive_buffers())
         messages.push_back(addressOf(receiver, buffer, {}, arenas[rank]->base()));
-      channels.push_back(std::make_unique<InProcessChannel>(world, "channel " + std::to_string(c), from, rank,
-                                                            std::move(messages), bases.empty() ? nullptr : bases[from],
-                                                            farEnd(links, from, rank)));
+      channels.push_back(
+          std::make_unique<SharedMemoryChannel>(world, "channel " + std::to_string(c), from, rank, std::move(messages),
+                                                bases.empty() ? nullptr : bases[from], farEnd(links, from, rank)));
       endpoints[from].senders[c] = channels.back().get();
       endpoints[rank].receivers[c] = channels.back().get();
     }

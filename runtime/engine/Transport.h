@@ -7,8 +7,8 @@
 #ifndef TGPT_RUNTIME_ENGINE_TRANSPORT_H
 #define TGPT_RUNTIME_ENGINE_TRANSPORT_H
 
-#include "runtime/comm/InProcessChannel.h"
-#include "runtime/comm/InProcessGroup.h"
+#include "runtime/comm/SharedMemoryChannel.h"
+#include "runtime/comm/SharedMemoryGroup.h"
 #include "runtime/engine/Arena.h"
 #include "runtime/plan/RankGrid.h"
 #include "runtime/plan/plan.pb.h"
@@ -32,7 +32,7 @@ struct RankEndpoints {
 /// and its communication thread, where there are ranks on other machines.
 class Transport {
 public:
-  Transport(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+  Transport(const plan::Plan &plan, const RankGrid &grid, SharedMemoryWorld &world,
             const std::vector<std::unique_ptr<Arena>> &arenas, int64_t startedWaiters = 0, bool areProcesses = false,
             const RemoteLinks *links = nullptr, const RemoteLinks *startedLinks = nullptr);
 
@@ -43,15 +43,15 @@ public:
 
 private:
   using GroupEnds = std::vector<Communicator *> RankEndpoints::*;
-  void addGroups(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world, GroupEnds ends, int64_t waiters,
-                 const RemoteLinks *links);
+  void addGroups(const plan::Plan &plan, const RankGrid &grid, SharedMemoryWorld &world, GroupEnds ends,
+                 int64_t waiters, const RemoteLinks *links);
   std::vector<std::byte *> basesOf(const std::vector<int64_t> &ranks) const;
-  void addChannels(const plan::Plan &plan, const RankGrid &grid, InProcessWorld &world,
+  void addChannels(const plan::Plan &plan, const RankGrid &grid, SharedMemoryWorld &world,
                    const std::vector<std::unique_ptr<Arena>> &arenas, const RemoteLinks *links);
 
   std::vector<std::byte *> bases; // of the ranks' arenas, where ranks are processes
-  std::vector<std::unique_ptr<InProcessGroup>> groups;
-  std::vector<std::unique_ptr<InProcessChannel>> channels;
+  std::vector<std::unique_ptr<SharedMemoryGroup>> groups;
+  std::vector<std::unique_ptr<SharedMemoryChannel>> channels;
   std::vector<RankEndpoints> endpoints;
 };
 

@@ -13,7 +13,7 @@ using namespace tgpt::runtime;
 /// What ranks are given to end once they were told to; a wait ends at once, an instruction soon.
 static constexpr double graceSeconds = 1;
 
-Watchdog::Watchdog(InProcessWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
+Watchdog::Watchdog(SharedMemoryWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
                    const std::function<void()> &onStuck, const std::function<void()> &onCrash)
     : world(world), seconds(seconds), mostKernelSeconds(mostKernelSeconds), onStuck(onStuck), onCrash(onCrash),
       progress(world.totalProgress()) {}

@@ -16,7 +16,7 @@
 #ifndef TGPT_RUNTIME_ENGINE_WATCHDOG_H
 #define TGPT_RUNTIME_ENGINE_WATCHDOG_H
 
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 #include "runtime/engine/RankTeam.h"
 
 #include <chrono>
@@ -28,7 +28,7 @@ class Watchdog final : public TaskMonitor {
 public:
   /// `mostKernelSeconds` says what the slowest kernel at hand may take; `onStuck` is called once, and aborts the
   /// world, and so is `onCrash` where a thread has crashed.
-  Watchdog(InProcessWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
+  Watchdog(SharedMemoryWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
            const std::function<void()> &onStuck, const std::function<void()> &onCrash = {});
 
   double pollSeconds() const override;
@@ -38,7 +38,7 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  InProcessWorld &world;
+  SharedMemoryWorld &world;
   double seconds;
   const std::function<double()> &mostKernelSeconds;
   const std::function<void()> &onStuck;

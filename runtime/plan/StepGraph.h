@@ -15,7 +15,7 @@
 //                         depth 0, a rendezvous, that is its own RECV
 //   collective            every other member's arrival: the node before its own part
 //
-// These are the very waits of runtime/comm (InProcessChannel, InProcessGroup).
+// These are the very waits of runtime/comm (SharedMemoryChannel, SharedMemoryGroup).
 //
 // Ranks of a stage run one program, so a node stands for its instruction on all of them.
 // That is enough: if the nodes can be put in an order, so can the instructions of all

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/nccl/NcclTransport.h"
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 #include "runtime/launch/ProcessTeam.h"
 #include "runtime/plan/Error.h"
 
@@ -74,7 +74,7 @@ private:
   const plan::Plan &plan;
   const RankGrid &grid;
   DeviceRuntime &device;
-  InProcessWorld &world;
+  SharedMemoryWorld &world;
   ProcessTeam *processes;
   NcclApi *api; // null: one rank
   Uses uses;
@@ -308,6 +308,7 @@ void Transport::abort() noexcept {
       handle->abort();
 }
 
-std::unique_ptr<DeviceTransport> tgpt::runtime::makeNcclTransport(const DeviceTransportRequest &request, NcclApi *library) {
+std::unique_ptr<DeviceTransport> tgpt::runtime::makeNcclTransport(const DeviceTransportRequest &request,
+                                                                  NcclApi *library) {
   return std::make_unique<Transport>(request, library);
 }

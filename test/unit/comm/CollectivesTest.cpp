@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/BlockCopy.h"
-#include "runtime/comm/InProcessGroup.h"
+#include "runtime/comm/SharedMemoryGroup.h"
 #include "runtime/kernels/api/BFloat16.h"
 #include "runtime/kernels/api/Float16.h"
 #include "runtime/kernels/api/SumTree.h"
@@ -151,9 +151,9 @@ std::vector<int64_t> firstRanks(int64_t count) {
 template <typename Call>
 std::vector<Tensor> runThreads(std::vector<Tensor> &inputs, const std::vector<int64_t> &outputShape, const Call &call) {
   int64_t size = static_cast<int64_t>(inputs.size());
-  InProcessWorld world({size, size});
+  SharedMemoryWorld world({size, size});
   std::vector<Tensor> outputs(inputs.size(), Tensor(inputs[0].view.dtype, outputShape));
-  InProcessGroup group(world, "group 0", firstRanks(size));
+  SharedMemoryGroup group(world, "group 0", firstRanks(size));
   test::onRanks(size, [&](int64_t m) { call(group.member(m), inputs[m].view, outputs[m].view); });
   return outputs;
 }
@@ -171,7 +171,7 @@ public:
   }
 
   const test::MappedRanks &of(int64_t rank) const { return *memories[rank % memories.size()]; }
-  RemoteLinks linksOf(int64_t rank, int64_t ranks, const InProcessWorld &world) const {
+  RemoteLinks linksOf(int64_t rank, int64_t ranks, const SharedMemoryWorld &world) const {
     RemoteLinks links;
     links.byRank.resize(ranks);
     for (size_t i = 0; i < memories.size(); ++i)
@@ -201,10 +201,10 @@ std::vector<Tensor> runProcesses(int64_t machineCount, std::vector<Tensor> &inpu
   std::atomic<int64_t> present{0};
   test::onRanks(size, [&](int64_t m) {
     const test::MappedRanks &mapped = machines.of(m);
-    InProcessWorld world({size, size}, mapped.world(m));
+    SharedMemoryWorld world({size, size}, mapped.world(m));
     RemoteLinks links = machines.linksOf(m, size, world);
-    InProcessGroup before(world, "group 0", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)));
-    InProcessGroup group(world, "group 1", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)), &links);
+    SharedMemoryGroup before(world, "group 0", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)));
+    SharedMemoryGroup group(world, "group 1", firstRanks(size), 0, mapped.arenas(m, firstRanks(size)), &links);
     TensorView input = inputs[m].view, output = outputs[m].view;
     input.data = mapped.arena(m, m), output.data = mapped.arena(m, m) + outputAt;
     std::memcpy(input.data, inputs[m].bytes.data(), inputs[m].bytes.size());
@@ -330,8 +330,8 @@ TEST(Collectives, GatherAndScatterInPlaceAlongTheFirstDimension) {
   for (Tensor &buffer : buffers)
     buffer.randomize(random);
   std::vector<Tensor> before = buffers;
-  InProcessWorld world({3, 3});
-  InProcessGroup group(world, "group 0", {0, 1, 2});
+  SharedMemoryWorld world({3, 3});
+  SharedMemoryGroup group(world, "group 0", {0, 1, 2});
   test::onRanks(3, [&](int64_t m) {
     TensorView part = buffers[m].view;
     part.shape[0] = 2;
@@ -382,11 +382,11 @@ TEST(Collectives, TimingDoesNotChangeTheBits) {
 TEST(Collectives, ManyMembersManyTimes) {
   // 64 threads on few cores: meetings block instead of spinning.
   constexpr int64_t ranks = 64;
-  InProcessWorld world({ranks, ranks});
+  SharedMemoryWorld world({ranks, ranks});
   std::vector<int64_t> all(ranks);
   for (int64_t rank = 0; rank < ranks; ++rank)
     all[rank] = rank;
-  InProcessGroup group(world, "group 0", all);
+  SharedMemoryGroup group(world, "group 0", all);
   std::vector<int64_t> wrong(ranks);
   test::onRanks(ranks, [&](int64_t rank) {
     Tensor x(DType::I32, {3});

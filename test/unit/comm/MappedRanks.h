@@ -12,7 +12,7 @@
 #ifndef TGPT_TEST_UNIT_COMM_MAPPEDRANKS_H
 #define TGPT_TEST_UNIT_COMM_MAPPEDRANKS_H
 
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 
 #include <cstddef>
 #include <span>

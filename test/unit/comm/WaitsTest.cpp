@@ -8,8 +8,8 @@
 // Every wait ends, by its event or by an abort, and says meanwhile where it is and for whom.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/comm/InProcessChannel.h"
-#include "runtime/comm/InProcessGroup.h"
+#include "runtime/comm/SharedMemoryChannel.h"
+#include "runtime/comm/SharedMemoryGroup.h"
 #include "test/unit/comm/MappedRanks.h"
 #include "test/unit/comm/RankThreads.h"
 
@@ -50,12 +50,12 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 
 TEST(Channel, MessagesArriveInOrderThroughFewBuffers) {
   for (size_t depth : {0, 1, 2, 3}) {
-    InProcessWorld world({2, 2});
+    SharedMemoryWorld world({2, 2});
     std::vector<double> storage(depth);
     std::vector<void *> buffers;
     for (double &slot : storage)
       buffers.push_back(&slot);
-    InProcessChannel channel(world, "channel 0", 0, 1, buffers);
+    SharedMemoryChannel channel(world, "channel 0", 0, 1, buffers);
     std::vector<double> got;
     test::onRanks(2, [&](int64_t rank) {
       for (int i = 0; i < 500; ++i) {
@@ -80,12 +80,12 @@ TEST(Channel, MessagesCrossProcesses) {
     std::vector<double> got;
     std::atomic<int> present{0};
     test::onRanks(2, [&](int64_t rank) {
-      InProcessWorld world({2, 2}, mapped.world(rank));
+      SharedMemoryWorld world({2, 2}, mapped.world(rank));
       double *receiving = reinterpret_cast<double *>(mapped.arena(rank, 1));
       std::vector<void *> buffers;
       for (size_t i = 0; i < depth; ++i)
         buffers.push_back(receiving + i);
-      InProcessChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0));
+      SharedMemoryChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0));
       double &value = *(reinterpret_cast<double *>(mapped.arena(rank, rank)) + 100);
       for (int i = 0; i < 500; ++i) {
         value = rank == 0 ? i : -1;
@@ -114,13 +114,13 @@ TEST(Channel, MessagesCrossMachines) {
     std::atomic<int> present{0};
     test::onRanks(2, [&](int64_t rank) {
       const test::MappedRanks &mapped = *machines[rank];
-      InProcessWorld world({2, 2}, mapped.world(rank));
+      SharedMemoryWorld world({2, 2}, mapped.world(rank));
       RemoteMemory far(mapped.whole(rank), "127.0.0.1", ports[1 - rank], "key", [&] { return world.aborted(); });
       double *receiving = reinterpret_cast<double *>(mapped.arena(rank, 1));
       std::vector<void *> buffers;
       for (size_t i = 0; i < depth; ++i)
         buffers.push_back(receiving + i);
-      InProcessChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0), &far);
+      SharedMemoryChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0), &far);
       double &value = *(reinterpret_cast<double *>(mapped.arena(rank, rank)) + 100);
       for (int i = 0; i < 300; ++i) {
         value = rank == 0 ? i : -1;
@@ -160,12 +160,12 @@ TEST(RemoteMemory, StrangersAndWrongRequestsAreShownOut) {
 
 TEST(WaitPlace, IsSeenByOtherProcessesAndAbortReachesThem) {
   test::MappedRanks mapped(3, 4096);
-  InProcessWorld watching({3, 3}, mapped.world(2));
-  InProcessGroup seen(watching, "group 0", {0, 1, 2}, 0, mapped.arenas(2, {0, 1, 2}));
+  SharedMemoryWorld watching({3, 3}, mapped.world(2));
+  SharedMemoryGroup seen(watching, "group 0", {0, 1, 2}, 0, mapped.arenas(2, {0, 1, 2}));
   std::string outcome;
   std::thread waits([&] {
-    InProcessWorld world({3, 3}, mapped.world(0));
-    InProcessGroup group(world, "group 0", {0, 1, 2}, 0, mapped.arenas(0, {0, 1, 2}));
+    SharedMemoryWorld world({3, 3}, mapped.world(0));
+    SharedMemoryGroup group(world, "group 0", {0, 1, 2}, 0, mapped.arenas(0, {0, 1, 2}));
     outcome = errorOf([&] { group.member(0).barrier(); });
   });
   while (!watching.waitsAt(0))
@@ -177,7 +177,7 @@ TEST(WaitPlace, IsSeenByOtherProcessesAndAbortReachesThem) {
   EXPECT_EQ(outcome, "aborted");
 }
 
-static void whileWaiting(InProcessWorld &world, int64_t waiter, const std::function<void()> &body,
+static void whileWaiting(SharedMemoryWorld &world, int64_t waiter, const std::function<void()> &body,
                          const std::function<void(const WaitPlace &)> &check) {
   std::string outcome;
   std::thread thread([&] { outcome = errorOf(body); });
@@ -194,9 +194,9 @@ static void whileWaiting(InProcessWorld &world, int64_t waiter, const std::funct
 using Ranks = std::vector<int64_t>;
 
 TEST(Channel, ASenderMayRunAheadByItsDepthOnly) {
-  InProcessWorld world({2, 2});
+  SharedMemoryWorld world({2, 2});
   double storage[2], value = 1;
-  InProcessChannel channel(world, "channel 3", 0, 1, {&storage[0], &storage[1]});
+  SharedMemoryChannel channel(world, "channel 3", 0, 1, {&storage[0], &storage[1]});
   channel.send(scalarView(value));
   channel.send(scalarView(value));
   EXPECT_EQ(world.waitsAt(0), nullptr);
@@ -209,8 +209,8 @@ TEST(Channel, ASenderMayRunAheadByItsDepthOnly) {
 }
 
 TEST(WaitPlace, NamesTheMissingMembers) {
-  InProcessWorld world({8, 4});
-  InProcessGroup group(world, "group 2 (tp)", {0, 1, 3}, /*firstWaiter=*/4);
+  SharedMemoryWorld world({8, 4});
+  SharedMemoryGroup group(world, "group 2 (tp)", {0, 1, 3}, /*firstWaiter=*/4);
   whileWaiting(
       world, 5, [&] { group.member(1).barrier(); },
       [](const WaitPlace &place) {
@@ -220,9 +220,9 @@ TEST(WaitPlace, NamesTheMissingMembers) {
 }
 
 TEST(WaitPlace, NamesTheSilentSender) {
-  InProcessWorld world({2, 2});
+  SharedMemoryWorld world({2, 2});
   double storage, value;
-  InProcessChannel channel(world, "channel 0", 0, 1, {&storage});
+  SharedMemoryChannel channel(world, "channel 0", 0, 1, {&storage});
   whileWaiting(
       world, 1, [&] { channel.receive(scalarView(value)); },
       [](const WaitPlace &place) {
@@ -232,8 +232,8 @@ TEST(WaitPlace, NamesTheSilentSender) {
 }
 
 TEST(WaitPlace, IsLeftWhenTheWaitIsOver) {
-  InProcessWorld world({2, 2});
-  InProcessGroup group(world, "group 0", {0, 1});
+  SharedMemoryWorld world({2, 2});
+  SharedMemoryGroup group(world, "group 0", {0, 1});
   std::thread thread([&] { group.member(0).barrier(); });
   while (!world.waitsAt(0))
     std::this_thread::yield();
@@ -246,10 +246,10 @@ TEST(WaitPlace, IsLeftWhenTheWaitIsOver) {
 }
 
 TEST(Abort, EndsEveryWaitPromptly) {
-  InProcessWorld world({4, 4});
-  InProcessGroup group(world, "group 0", {0, 1, 2});
+  SharedMemoryWorld world({4, 4});
+  SharedMemoryGroup group(world, "group 0", {0, 1, 2});
   double storage, value = 0;
-  InProcessChannel channel(world, "channel 0", 3, 2, {&storage});
+  SharedMemoryChannel channel(world, "channel 0", 3, 2, {&storage});
   std::vector<std::string> outcomes(4);
   std::chrono::steady_clock::time_point aborted;
   test::onRanks(4, [&](int64_t rank) {

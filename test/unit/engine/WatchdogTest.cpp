@@ -201,7 +201,7 @@ TEST(Watchdog, TheCommunicationOfARankIsReported) {
 TEST(Watchdog, ACommunicationThreadThatDiesEndsTheJob) {
   plan::Plan plan = withStartedCollectives(tinyPipeline(1, 2, 2));
   RankGrid grid(plan.mesh());
-  InProcessWorld world({2 * grid.ranks(), 2 * grid.ranks()});
+  SharedMemoryWorld world({2 * grid.ranks(), 2 * grid.ranks()});
   std::vector<std::unique_ptr<Arena>> arenas;
   for (int64_t rank = 0; rank < grid.ranks(); ++rank)
     arenas.push_back(std::make_unique<Arena>(plan.stages(static_cast<int>(grid.stageOf(rank))).arena_bytes(), rank));

@@ -1,4 +1,4 @@
-//===- NcclCollectivesTest.cpp - NcclGroup against InProcessGroup -*- C++ -*-===//
+//===- NcclCollectivesTest.cpp - NcclGroup against SharedMemoryGroup -*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 // of n - 1 rounded additions.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/comm/InProcessGroup.h"
+#include "runtime/comm/SharedMemoryGroup.h"
 #include "runtime/comm/nccl/NcclGroup.h"
 #include "runtime/comm/nccl/emulation/EmulatedNccl.h"
 #include "runtime/device/EmulatedDevice.h"
@@ -57,12 +57,12 @@ using Inputs = std::vector<HostTensor>;
 
 template <typename Call> Inputs runInProcess(Inputs &inputs, const std::vector<int64_t> &shape, const Call &call) {
   auto size = static_cast<int64_t>(inputs.size());
-  InProcessWorld world({size, size});
+  SharedMemoryWorld world({size, size});
   Inputs outputs(inputs.size(), HostTensor(inputs[0].view.dtype, shape));
   std::vector<int64_t> ranks;
   for (int64_t m = 0; m < size; ++m)
     ranks.push_back(m);
-  InProcessGroup group(world, "group 0", ranks);
+  SharedMemoryGroup group(world, "group 0", ranks);
   test::onRanks(size, [&](int64_t m) { call(group.member(m), inputs[m].view, outputs[m].view); });
   return outputs;
 }

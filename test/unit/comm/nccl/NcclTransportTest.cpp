@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/nccl/NcclTransport.h"
-#include "runtime/comm/InProcessWorld.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 #include "runtime/comm/nccl/emulation/EmulatedNccl.h"
 #include "runtime/device/EmulatedDevice.h"
 #include "runtime/plan/Error.h"
@@ -109,7 +109,7 @@ struct World {
   plan::Plan plan;
   RankGrid grid;
   EmulatedDevice device;
-  InProcessWorld world;
+  SharedMemoryWorld world;
   EmulatedNccl nccl;
   std::unique_ptr<DeviceTransport> transport;
   std::vector<double> values = std::vector<double>(64);

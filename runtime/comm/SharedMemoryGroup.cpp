@@ -1,15 +1,15 @@
-//===- InProcessGroup.cpp - collectives in common memory --------*- C++ -*-===//
+//===- SharedMemoryGroup.cpp - collectives in common memory --------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// See InProcessGroup.h. A tensor along dimension `dim` is seen as `outer` blocks,
+// See SharedMemoryGroup.h. A tensor along dimension `dim` is seen as `outer` blocks,
 // each of `shape[dim] * inner` contiguous elements.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/comm/InProcessGroup.h"
+#include "runtime/comm/SharedMemoryGroup.h"
 #include "runtime/comm/BlockCopy.h"
 #include "runtime/comm/ReduceRange.h"
 
@@ -29,9 +29,9 @@ static int64_t blocksBefore(const TensorView &tensor, int dim) {
 }
 
 /// One member's view of the group.
-class InProcessGroup::Member final : public Communicator, public WaitPlace {
+class SharedMemoryGroup::Member final : public Communicator, public WaitPlace {
 public:
-  Member(InProcessGroup &group, int64_t own) : group(group), own(own) {}
+  Member(SharedMemoryGroup &group, int64_t own) : group(group), own(own) {}
 
   int64_t size() const override { return group.size(); }
   int64_t index() const override { return own; }
@@ -47,12 +47,13 @@ public:
 private:
   void publish(const TensorView &input, const TensorView &output) { group.publish(own, input, output); }
 
-  InProcessGroup &group;
+  SharedMemoryGroup &group;
   int64_t own;
 };
 
-InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> memberRanks,
-                               int64_t firstWaiter, std::vector<std::byte *> memberBases, const RemoteLinks *links)
+SharedMemoryGroup::SharedMemoryGroup(SharedMemoryWorld &world, std::string name, std::vector<int64_t> memberRanks,
+                                     int64_t firstWaiter, std::vector<std::byte *> memberBases,
+                                     const RemoteLinks *links)
     : world(world), name(std::move(name)), ranks(std::move(memberRanks)), firstWaiter(firstWaiter),
       bases(std::move(memberBases)), inputs(ranks.size()), outputs(ranks.size()),
       slots(world.memory().make<Slot>(ranks.size())), meeting(world.memory().make<Meeting>()) {
@@ -68,13 +69,13 @@ InProcessGroup::InProcessGroup(InProcessWorld &world, std::string name, std::vec
   }
 }
 
-InProcessGroup::~InProcessGroup() = default;
+SharedMemoryGroup::~SharedMemoryGroup() = default;
 
-Communicator &InProcessGroup::member(int64_t index) {
+Communicator &SharedMemoryGroup::member(int64_t index) {
   return *members[index];
 }
 
-void InProcessGroup::publish(int64_t index, const TensorView &input, const TensorView &output) {
+void SharedMemoryGroup::publish(int64_t index, const TensorView &input, const TensorView &output) {
   if (bases.empty()) {
     inputs[index] = input.data;
     outputs[index] = output.data;
@@ -91,22 +92,22 @@ void InProcessGroup::publish(int64_t index, const TensorView &input, const Tenso
   }
 }
 
-void InProcessGroup::pull(int64_t index, const void *at, size_t bytes) {
+void SharedMemoryGroup::pull(int64_t index, const void *at, size_t bytes) {
   if (far[index])
     far[index]->fetch(const_cast<void *>(at), bytes);
 }
 
-void InProcessGroup::pullAll(size_t bytes) {
+void SharedMemoryGroup::pullAll(size_t bytes) {
   for (int64_t m = 0; m < size(); ++m)
     pull(m, inputs[m], bytes);
 }
 
-void InProcessGroup::push(int64_t index, const void *at, size_t bytes) {
+void SharedMemoryGroup::push(int64_t index, const void *at, size_t bytes) {
   if (far[index])
     far[index]->store(at, bytes);
 }
 
-void InProcessGroup::meet(int64_t index) {
+void SharedMemoryGroup::meet(int64_t index) {
   if (size() == 1)
     return;
   uint64_t number = slots[index].arrivals.load(std::memory_order_relaxed) + 1;
@@ -129,7 +130,7 @@ void InProcessGroup::meet(int64_t index) {
              [&] { return meeting.meetings.load(std::memory_order_acquire) >= number; });
 }
 
-std::vector<int64_t> InProcessGroup::Member::missing() const {
+std::vector<int64_t> SharedMemoryGroup::Member::missing() const {
   uint64_t number = group.slots[own].arrivals.load(std::memory_order_relaxed);
   std::vector<int64_t> waiters;
   for (int64_t i = 0; i < group.size(); ++i)
@@ -138,7 +139,7 @@ std::vector<int64_t> InProcessGroup::Member::missing() const {
   return waiters;
 }
 
-void InProcessGroup::Member::allReduce(const TensorView &input, const TensorView &output, Reduction reduction) {
+void SharedMemoryGroup::Member::allReduce(const TensorView &input, const TensorView &output, Reduction reduction) {
   publish(input, output);
   int64_t elements = input.elements();
   int64_t grains = (elements + partGrainElements - 1) / partGrainElements;
@@ -153,7 +154,7 @@ void InProcessGroup::Member::allReduce(const TensorView &input, const TensorView
   group.meet(own);
 }
 
-void InProcessGroup::Member::allGather(const TensorView &input, const TensorView &output, int dim) {
+void SharedMemoryGroup::Member::allGather(const TensorView &input, const TensorView &output, int dim) {
   publish(input, output);
   int64_t blocks = blocksBefore(input, dim);
   size_t blockBytes = input.bytes() / blocks;
@@ -168,8 +169,8 @@ void InProcessGroup::Member::allGather(const TensorView &input, const TensorView
   group.meet(own);
 }
 
-void InProcessGroup::Member::reduceScatter(const TensorView &input, const TensorView &output, int dim,
-                                           Reduction reduction) {
+void SharedMemoryGroup::Member::reduceScatter(const TensorView &input, const TensorView &output, int dim,
+                                              Reduction reduction) {
   publish(input, output);
   int64_t blocks = blocksBefore(output, dim);
   int64_t blockElements = output.elements() / blocks;
@@ -185,7 +186,8 @@ void InProcessGroup::Member::reduceScatter(const TensorView &input, const Tensor
   group.meet(own);
 }
 
-void InProcessGroup::Member::allToAll(const TensorView &input, const TensorView &output, int splitDim, int concatDim) {
+void SharedMemoryGroup::Member::allToAll(const TensorView &input, const TensorView &output, int splitDim,
+                                         int concatDim) {
   publish(input, output);
   TensorIndex part = input.shape;
   part[splitDim] /= size();

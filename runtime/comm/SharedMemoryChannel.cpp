@@ -1,4 +1,4 @@
-//===- InProcessChannel.cpp - a message queue in common memory -----*- C++ -*-===//
+//===- SharedMemoryChannel.cpp - a message queue in common memory -----*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,14 +8,14 @@
 // One thread sends and one receives (perhaps the same), so each count has one writer.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/comm/InProcessChannel.h"
+#include "runtime/comm/SharedMemoryChannel.h"
 
 #include <cstring>
 
 using namespace tgpt::runtime;
 
-InProcessChannel::InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
-                                   std::vector<void *> buffers, std::byte *senderBase, RemoteMemory *far)
+SharedMemoryChannel::SharedMemoryChannel(SharedMemoryWorld &world, std::string name, int64_t fromRank, int64_t toRank,
+                                         std::vector<void *> buffers, std::byte *senderBase, RemoteMemory *far)
     : world(world), name(std::move(name)), fromRank(fromRank), toRank(toRank), messages(std::move(buffers)),
       senderBase(senderBase), far(far), state(world.memory().make<State>()) {
   world.watch(state.event);
@@ -23,7 +23,7 @@ InProcessChannel::InProcessChannel(InProcessWorld &world, std::string name, int6
   world.add(receivingEnd);
 }
 
-std::string InProcessChannel::End::name() const {
+std::string SharedMemoryChannel::End::name() const {
   size_t buffers = channel.messages.size();
   if (!sends)
     return channel.name;
@@ -31,7 +31,7 @@ std::string InProcessChannel::End::name() const {
          (buffers == 0 ? " (a rendezvous)" : ", whose " + std::to_string(buffers) + " message buffers are full,");
 }
 
-std::vector<int64_t> InProcessChannel::End::missing() const {
+std::vector<int64_t> SharedMemoryChannel::End::missing() const {
   uint64_t received = channel.state.received.load(std::memory_order_acquire);
   uint64_t inFlight = channel.state.sent.load(std::memory_order_acquire) - received;
   bool isReady = sends ? inFlight == 0 || inFlight < channel.messages.size() : inFlight > 0;
@@ -39,14 +39,14 @@ std::vector<int64_t> InProcessChannel::End::missing() const {
 }
 
 /// One more, for both ends to see.
-void InProcessChannel::advance(std::atomic<uint64_t> &count) {
+void SharedMemoryChannel::advance(std::atomic<uint64_t> &count) {
   count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   state.event.signal();
   if (far)
     far->count(count, state.event);
 }
 
-void InProcessChannel::send(const TensorView &message) {
+void SharedMemoryChannel::send(const TensorView &message) {
   uint64_t number = state.sent.load(std::memory_order_relaxed);
   auto received = [&] { return state.received.load(std::memory_order_acquire); };
   if (messages.empty()) {
@@ -63,7 +63,7 @@ void InProcessChannel::send(const TensorView &message) {
   advance(state.sent);
 }
 
-void InProcessChannel::receive(const TensorView &message) {
+void SharedMemoryChannel::receive(const TensorView &message) {
   uint64_t number = state.received.load(std::memory_order_relaxed);
   world.wait(toRank, state.event, receivingEnd, [&] { return state.sent.load(std::memory_order_acquire) > number; });
   const void *from = messages.empty()

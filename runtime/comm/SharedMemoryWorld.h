@@ -1,4 +1,4 @@
-//===- InProcessWorld.h - ranks that reach each other's memory -*- C++ -*-===//
+//===- SharedMemoryWorld.h - ranks that reach each other's memory -*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 // memory; then what one of them notes outlives it, and the others read it there.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TGPT_RUNTIME_COMM_INPROCESSWORLD_H
-#define TGPT_RUNTIME_COMM_INPROCESSWORLD_H
+#ifndef TGPT_RUNTIME_COMM_SHAREDMEMORYWORLD_H
+#define TGPT_RUNTIME_COMM_SHAREDMEMORYWORLD_H
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/EventWord.h"
@@ -42,7 +42,7 @@ public:
   virtual std::vector<int64_t> missing() const = 0;
 
 private:
-  friend class InProcessWorld;
+  friend class SharedMemoryWorld;
   uint32_t number = 0; // of the world's places, from 1
 };
 
@@ -58,10 +58,10 @@ struct SchedulePlace {
   void clear() { instruction.store(0, std::memory_order_relaxed); }
 };
 
-class InProcessWorld {
+class SharedMemoryWorld {
 public:
   /// With memory that other processes' worlds are on as well: all of them have the same options, groups and channels.
-  explicit InProcessWorld(WorldOptions options, std::span<std::byte> shared = {});
+  explicit SharedMemoryWorld(WorldOptions options, std::span<std::byte> shared = {});
 
   WorldMemory &memory() { return memoryOfAll; }
   int64_t waiters() const { return options.waiters; }
@@ -163,4 +163,4 @@ private:
 
 } // namespace tgpt::runtime
 
-#endif // TGPT_RUNTIME_COMM_INPROCESSWORLD_H
+#endif // TGPT_RUNTIME_COMM_SHAREDMEMORYWORLD_H

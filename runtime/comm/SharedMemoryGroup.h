@@ -1,4 +1,4 @@
-//===- InProcessGroup.h - collectives in common memory ----------*- C++ -*-===//
+//===- SharedMemoryGroup.h - collectives in common memory ----------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,11 +12,11 @@
 // is published is the distance to the arena's base.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TGPT_RUNTIME_COMM_INPROCESSGROUP_H
-#define TGPT_RUNTIME_COMM_INPROCESSGROUP_H
+#ifndef TGPT_RUNTIME_COMM_SHAREDMEMORYGROUP_H
+#define TGPT_RUNTIME_COMM_SHAREDMEMORYGROUP_H
 
-#include "runtime/comm/InProcessWorld.h"
 #include "runtime/comm/RemoteMemory.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 
 #include <memory>
 #include <string>
@@ -24,15 +24,15 @@
 
 namespace tgpt::runtime {
 
-class InProcessGroup {
+class SharedMemoryGroup {
 public:
   /// `ranks` in member order; `name` is for messages ("group 1 (tp)"). The thread of rank r
   /// is the world's waiter `firstWaiter` + r. Where ranks are processes, `bases` has the members' arenas as this
   /// process sees them, and only one member is used in it;
   /// `links` are the ways of its thread to members of other machines.
-  InProcessGroup(InProcessWorld &world, std::string name, std::vector<int64_t> ranks, int64_t firstWaiter = 0,
-                 std::vector<std::byte *> bases = {}, const RemoteLinks *links = nullptr);
-  ~InProcessGroup();
+  SharedMemoryGroup(SharedMemoryWorld &world, std::string name, std::vector<int64_t> ranks, int64_t firstWaiter = 0,
+                    std::vector<std::byte *> bases = {}, const RemoteLinks *links = nullptr);
+  ~SharedMemoryGroup();
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
   /// The endpoint of member `index`, to be used by one thread.
@@ -56,7 +56,7 @@ private:
   void pullAll(size_t bytes); // of every member's input
   void push(int64_t index, const void *at, size_t bytes);
 
-  InProcessWorld &world;
+  SharedMemoryWorld &world;
   std::string name;
   std::vector<int64_t> ranks;
   int64_t firstWaiter;
@@ -73,4 +73,4 @@ private:
 
 } // namespace tgpt::runtime
 
-#endif // TGPT_RUNTIME_COMM_INPROCESSGROUP_H
+#endif // TGPT_RUNTIME_COMM_SHAREDMEMORYGROUP_H

@@ -1,4 +1,4 @@
-//===- InProcessChannel.h - a message queue in common memory -*- C++ -*-===//
+//===- SharedMemoryChannel.h - a message queue in common memory -*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,24 +13,24 @@
 // that are processes see the sender's arena at addresses of their own.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
-#define TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
+#ifndef TGPT_RUNTIME_COMM_SHAREDMEMORYCHANNEL_H
+#define TGPT_RUNTIME_COMM_SHAREDMEMORYCHANNEL_H
 
-#include "runtime/comm/InProcessWorld.h"
 #include "runtime/comm/RemoteMemory.h"
+#include "runtime/comm/SharedMemoryWorld.h"
 
 #include <string>
 #include <vector>
 
 namespace tgpt::runtime {
 
-class InProcessChannel final : public Sender, public Receiver {
+class SharedMemoryChannel final : public Sender, public Receiver {
 public:
   /// `name` is for messages ("channel 0"); `messages` are the buffers, perhaps none. Where ranks are processes,
   /// `senderBase` is the sender's arena as this process sees it, and `far` the way of the end that is used in it to the
   /// other end, where that is on another machine.
-  InProcessChannel(InProcessWorld &world, std::string name, int64_t fromRank, int64_t toRank,
-                   std::vector<void *> messages, std::byte *senderBase = nullptr, RemoteMemory *far = nullptr);
+  SharedMemoryChannel(SharedMemoryWorld &world, std::string name, int64_t fromRank, int64_t toRank,
+                      std::vector<void *> messages, std::byte *senderBase = nullptr, RemoteMemory *far = nullptr);
 
   void send(const TensorView &message) override;
   void receive(const TensorView &message) override;
@@ -39,18 +39,18 @@ private:
   /// What one end waits for: the rank at the other.
   class End final : public WaitPlace {
   public:
-    End(const InProcessChannel &channel, bool sends) : channel(channel), sends(sends) {}
+    End(const SharedMemoryChannel &channel, bool sends) : channel(channel), sends(sends) {}
     std::string name() const override;
     std::vector<int64_t> missing() const override;
 
   private:
-    const InProcessChannel &channel;
+    const SharedMemoryChannel &channel;
     bool sends;
   };
 
   void advance(std::atomic<uint64_t> &count);
 
-  InProcessWorld &world;
+  SharedMemoryWorld &world;
   std::string name;
   int64_t fromRank;
   int64_t toRank;
@@ -69,4 +69,4 @@ private:
 
 } // namespace tgpt::runtime
 
-#endif // TGPT_RUNTIME_COMM_INPROCESSCHANNEL_H
+#endif // TGPT_RUNTIME_COMM_SHAREDMEMORYCHANNEL_H
