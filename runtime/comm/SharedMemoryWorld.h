@@ -48,14 +48,16 @@ private:
 
 /// Where a waiter is in its schedule.
 struct SchedulePlace {
+  static constexpr uint64_t beforeAll = 0, behindAll = ~uint64_t(0); // at no instruction
   std::atomic<int64_t> entry{0};
-  std::atomic<uint64_t> instruction{0}; // 0: at none
+  std::atomic<uint64_t> instruction{beforeAll};
 
   void set(int64_t segment, int64_t index) {
     instruction.store((static_cast<uint64_t>(segment) << 32 | static_cast<uint64_t>(index)) + 1,
                       std::memory_order_relaxed);
   }
-  void clear() { instruction.store(0, std::memory_order_relaxed); }
+  void clear() { instruction.store(beforeAll, std::memory_order_relaxed); }
+  void end() { instruction.store(behindAll, std::memory_order_relaxed); }
 };
 
 class SharedMemoryWorld {

@@ -40,7 +40,7 @@ void DeviceRank::runStep(StepContext &context, bool profiling, const std::functi
   for (int64_t number = 0; number < count; ++number)
     finishEntry(number, advanced);
   collectMetrics(context);
-  place->clear();
+  place->end();
 }
 
 /// The last OUTPUT of a step counts.

@@ -61,11 +61,11 @@ void FailureRecord::addTold(int64_t rank, const std::string &message) {
   world.abort();
 }
 
-void FailureRecord::addStuck(double seconds) {
+void FailureRecord::addStuck(double seconds, const std::vector<int64_t> &missing) {
   {
     std::lock_guard lock(mutex);
     stuckPositions = positions();
-    isStuckHere = claim(stuckText(seconds), true); // not where a rank has failed meanwhile
+    isStuckHere = claim(stuckText(seconds, missing), true); // not where a rank has failed meanwhile
   }
   world.abort();
   if (isStuckHere && announce)
@@ -76,6 +76,12 @@ static std::string crashText(int signal) {
   return "it crashed with signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
 }
 
+std::string FailureRecord::whereIs(int64_t waiter) const {
+  if (world.isIdle(waiter))
+    return waiter < grid.ranks() ? "between steps" : "with nothing in hand";
+  return placeText(plan, stageOf(waiter % grid.ranks()), world.placeOf(waiter));
+}
+
 void FailureRecord::addDied(int64_t rank, const std::string &why) {
   std::string how = why;
   for (int64_t waiter = rank; waiter < world.waiters(); waiter += grid.ranks())
@@ -83,8 +89,7 @@ void FailureRecord::addDied(int64_t rank, const std::string &why) {
       how = crashText(signal);
     else
       world.setSignal(waiter, -1);
-  std::string where = world.isIdle(rank) ? "between steps" : placeText(plan, stageOf(rank), world.placeOf(rank));
-  claim(grid.describe(rank) + ", " + where + ": " + how, false);
+  claim(grid.describe(rank) + ", " + whereIs(rank) + ": " + how, false);
   world.abort();
 }
 
@@ -99,7 +104,7 @@ void FailureRecord::addCrash() {
     claim("a thread of a kernel: " + crashText(crash.signal), false);
   else
     claim((crash.waiter < grid.ranks() ? "" : "the communication of ") + grid.describe(rank) + ", " +
-              placeText(plan, stageOf(rank), world.placeOf(crash.waiter)) + ": " + crashText(crash.signal),
+              whereIs(crash.waiter) + ": " + crashText(crash.signal),
           false);
   world.abort();
 }
@@ -112,6 +117,11 @@ void FailureRecord::awaitRest() const {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+/// Of its step: through it, or yet to begin it.
+static bool isOutside(const RankPosition &position) {
+  return position.segment.empty() && (position.state == State::Ended || position.state == State::Stopped);
+}
+
 void FailureRecord::throwIfAny(bool hasLostThreads) {
   std::lock_guard lock(mutex);
   if (note.claimed.load() == 0)
@@ -119,8 +129,8 @@ void FailureRecord::throwIfAny(bool hasLostThreads) {
   if (!made) {
     std::string text = message();
     std::vector<RankPosition> where = isStuckHere ? std::move(stuckPositions) : positions();
-    if (std::all_of(where.begin(), where.end(), [](const RankPosition &p) { return p.state == State::Ended; }))
-      where.clear(); // not within a step
+    if (!note.isStuck && std::all_of(where.begin(), where.end(), isOutside))
+      where.clear(); // not within a step, and none was to be
     made.emplace(note.isStuck ? JobFailure::Kind::Stuck : JobFailure::Kind::RankFailed, text, std::move(where),
                  hasLostThreads);
   }
@@ -130,14 +140,14 @@ void FailureRecord::throwIfAny(bool hasLostThreads) {
 }
 
 void FailureRecord::describeState(RankPosition &position, int64_t waiter) const {
+  position.isBetweenSteps = position.segment.empty() && world.isIdle(waiter);
   if (world.signalOf(waiter) != 0) {
     position.state = State::Died;
     return;
   }
   if (position.segment.empty()) {
-    bool hasBegun = world.isIdle(waiter);
-    position.state = hasBegun ? State::Ended : State::Working;
-    position.entry = hasBegun ? position.entries : 0;
+    State outside = position.entry == position.entries ? State::Ended : State::Stopped;
+    position.state = position.isBetweenSteps ? outside : State::Working;
     return;
   }
   const WaitPlace *place = world.waitsAt(waiter);
@@ -172,8 +182,9 @@ std::vector<RankPosition> FailureRecord::positions() const {
   return result;
 }
 
-/// The ranks that work are to blame; where all wait, the first says for whom.
-std::string FailureRecord::stuckText(double seconds) const {
+/// The ranks that work are to blame, then one that is waited for and is not there; where all wait, the first says for
+/// whom.
+std::string FailureRecord::stuckText(double seconds, const std::vector<int64_t> &missing) const {
   char number[32];
   std::snprintf(number, sizeof(number), "%g", seconds);
   std::string text = "no rank has advanced for " + std::string(number) + " s: ";
@@ -185,8 +196,7 @@ std::string FailureRecord::stuckText(double seconds) const {
     return (position.isCommunication ? "the communication of " : "") + grid.describe(position.rank);
   };
   auto where = [&](const RankPosition &position) {
-    return position.segment.empty() ? "the start of its step"
-                                    : placeText(plan, position.stage, world.placeOf(waiterOf(position)));
+    return placeText(plan, position.stage, world.placeOf(waiterOf(position)));
   };
   auto culprit = std::find_if(stuckPositions.begin(), stuckPositions.end(), works);
   if (culprit != stuckPositions.end()) {
@@ -195,8 +205,16 @@ std::string FailureRecord::stuckText(double seconds) const {
            (more == 0 ? "" : " (and " + std::to_string(more) + " more)");
   }
   for (const RankPosition &position : stuckPositions)
+    for (const RankPosition &other : stuckPositions)
+      if (isOutside(other) && std::count(position.missing.begin(), position.missing.end(), other.rank) > 0)
+        return text + who(other) + " is not within its step, and " + who(position) + " waits for it at " +
+               where(position) + " on " + position.waitsOn;
+  for (const RankPosition &position : stuckPositions)
     if (position.state == State::Waiting)
       return text + "every rank waits, " + who(position) + " at " + where(position) + " on " + position.waitsOn +
              (position.missing.size() == 1 ? " for rank " : " for ranks ") + rangesText(position.missing);
+  if (!missing.empty())
+    return text + grid.describe(missing.front()) + " has ended its step and does not go on" +
+           (missing.size() == 1 ? "" : " (and " + std::to_string(missing.size() - 1) + " more)");
   return text + "no rank is within its step";
 }

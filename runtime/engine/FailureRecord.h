@@ -37,8 +37,9 @@ public:
   void addTold(int64_t rank, const std::string &message);
   /// Called with the message of a failure that this record was the first to have.
   std::function<void(const std::string &)> announce;
-  /// No rank has advanced for `seconds`: ends the job.
-  void addStuck(double seconds);
+  /// No rank has advanced for `seconds`: ends the job. `missing` are those whose part of an exchange between steps has
+  /// not come.
+  void addStuck(double seconds, const std::vector<int64_t> &missing = {});
   /// A rank's process is gone: ends the job. `why` is used where no signal was noted.
   void addDied(int64_t rank, const std::string &why);
   /// A thread has crashed, as the world knows: ends the job.
@@ -64,7 +65,8 @@ private:
   int64_t stageOf(int64_t rank) const { return grid.stageOf(rank); }
   std::vector<RankPosition> positions() const;
   void describeState(RankPosition &position, int64_t waiter) const;
-  std::string stuckText(double seconds) const;
+  std::string whereIs(int64_t waiter) const;
+  std::string stuckText(double seconds, const std::vector<int64_t> &missing) const;
 
   SharedMemoryWorld &world;
   const plan::Plan &plan;

@@ -42,26 +42,32 @@ namespace {
 struct ReadPlace {
   explicit ReadPlace(const SchedulePlace &place) : entry(place.entry.load(std::memory_order_relaxed)) {
     uint64_t packed = place.instruction.load(std::memory_order_relaxed);
-    isAny = packed != 0;
+    isEnd = packed == SchedulePlace::behindAll;
+    isAny = packed != SchedulePlace::beforeAll && !isEnd;
     segment = static_cast<int>((packed - 1) >> 32);
     index = static_cast<int>((packed - 1) & 0xffffffff);
   }
   int64_t entry;
-  bool isAny;
+  bool isAny, isEnd;
   int segment, index;
 };
 } // namespace
 
 RankPosition tgpt::runtime::positionAt(const plan::Plan &plan, int64_t stage, const SchedulePlace &place) {
   ReadPlace at(place);
-  return at.isAny ? positionAt(plan, stage, at.entry, at.segment, at.index)
-                  : positionAt(plan, stage, plan.stages(static_cast<int>(stage)).schedule_size(), 0, 0);
+  if (at.isAny)
+    return positionAt(plan, stage, at.entry, at.segment, at.index);
+  RankPosition position;
+  position.stage = stage;
+  position.entries = plan.stages(static_cast<int>(stage)).schedule_size();
+  position.entry = at.isEnd ? position.entries : 0;
+  return position;
 }
 
 std::string tgpt::runtime::placeText(const plan::Plan &plan, int64_t stage, const SchedulePlace &place) {
   ReadPlace at(place);
   if (!at.isAny)
-    return "the end of its step";
+    return at.isEnd ? "the end of its step" : "the start of its step";
   const plan::StageProgram &program = plan.stages(static_cast<int>(stage));
   std::string text = instructionPlace(plan, program, at.segment, at.index);
   int64_t micro = program.schedule(static_cast<int>(at.entry)).micro_batch();
@@ -101,7 +107,7 @@ std::string tgpt::runtime::rangesText(const std::vector<int64_t> &numbers) {
 
 static bool isSamePlace(const RankPosition &a, const RankPosition &b) {
   auto key = [](const RankPosition &p) {
-    return std::tie(p.isCommunication, p.state, p.stage, p.entry, p.instruction, p.waitsOn);
+    return std::tie(p.isCommunication, p.isBetweenSteps, p.state, p.stage, p.entry, p.instruction, p.waitsOn);
   };
   return key(a) == key(b);
 }
@@ -136,9 +142,9 @@ static Row rowOf(const RanksAtPosition &group) {
         (at.missing.empty() ? "" : (at.missing.size() == 1 ? " for rank " : " for ranks ") + rangesText(at.missing));
   std::string place = std::to_string(at.instruction) + " " + at.opcode;
   if (at.segment.empty())
-    place = at.state == RankPosition::State::Ended  ? "the end of its step"
-            : at.state == RankPosition::State::Died ? "between steps"
-                                                    : "the start of its step";
+    place = at.isBetweenSteps && at.state == RankPosition::State::Died ? "between steps"
+            : at.entry == at.entries                                   ? "the end of its step"
+                                                                       : "the start of its step";
   else if (!at.location.empty())
     place += " (" + at.location + ")";
   return {rangesText(group.ranks) + (at.isCommunication ? " (communication)" : ""),

@@ -20,11 +20,13 @@ namespace tgpt::runtime {
 /// Where a rank, or its communication thread, stands in its schedule.
 struct RankPosition {
   /// Failed: it carries the message. Working: within an instruction, waiting for nobody. Waiting: see `waitsOn`.
-  /// Stopped: it was told to, before this instruction. Ended: it is through its step. Died: its process or thread has.
+  /// Stopped: before this instruction, or before the step, since it was told to or has not come to it. Ended: it is
+  /// through its step. Died: its process or thread has.
   enum class State { Failed, Working, Waiting, Stopped, Ended, Died };
 
   int64_t rank = 0;
   bool isCommunication = false; ///< not the rank's own thread, but what serves its started collectives
+  bool isBetweenSteps = false;  ///< through one, and yet to begin the next
   State state = State::Ended;
   int64_t stage = 0;
   int64_t entry = 0, entries = 0; ///< of the schedule, from 0; equal at the end of the step
@@ -39,7 +41,7 @@ struct RankPosition {
 
 /// The schedule position that both errors and reports give.
 RankPosition positionAt(const plan::Plan &plan, int64_t stage, int64_t entry, int segment, int instruction);
-/// Of a rank of that stage, and as errors put it: "stage 1, segment ...", "the end of its step".
+/// Of a rank of that stage, and as errors put it: "stage 1, segment ...", or the start or "the end of its step".
 RankPosition positionAt(const plan::Plan &plan, int64_t stage, const SchedulePlace &place);
 std::string placeText(const plan::Plan &plan, int64_t stage, const SchedulePlace &place);
 /// The instruction there, or null.

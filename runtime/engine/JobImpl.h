@@ -100,7 +100,10 @@ private:
   StepMetrics metrics;
   std::function<double()> kernelSeconds = [this] { return mostKernelSeconds(); };
   std::function<void()> onCrash = [this] { failures.addCrash(); };
-  std::function<void()> onStuck = [this] { failures.addStuck(options.watchdogSeconds); };
+  std::function<void()> onStuck = [this] {
+    failures.addStuck(options.watchdogSeconds,
+                      options.processes ? options.processes->missing() : std::vector<int64_t>());
+  };
   std::unique_ptr<StepTask> step;
   std::unique_ptr<RankTeam> team; // its threads end before what they use
   std::atomic<bool> isReporting{false};

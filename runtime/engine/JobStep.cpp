@@ -154,8 +154,10 @@ const StepMetrics &Job::Impl::runStep(StepInputs &inputs) {
   failures.throwIfAny();
   for (std::vector<ReportedMetric> &rank : reported)
     std::fill(rank.begin(), rank.end(), ReportedMetric());
-  for (int64_t rank : own)
+  for (int64_t rank : own) {
+    world.placeOf(rank).clear();
     world.setIdle(rank, false); // until it is through: one that does not even begin is missed as well
+  }
   step->inputs = &inputs;
   double patience = options.watchdogSeconds + (own.front() == 0 ? 0 : secondWatchSeconds);
   Watchdog watchdog(world, patience, kernelSeconds, onStuck, options.processes ? nullptr : onCrash);

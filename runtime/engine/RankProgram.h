@@ -131,10 +131,11 @@ public:
       }
       entry.segment->measured = true;
     }
-    place.clear();
+    place.end();
   }
 
-  /// Where the rank is, from any thread: an instruction's place, or "the end of its step"; and another of its places.
+  /// Where the rank is, from any thread: an instruction's place, or the start or the end of its step; and another of
+  /// its places.
   std::string placeText() const { return placeText(place); }
   std::string placeText(const SchedulePlace &at) const { return runtime::placeText(plan, stage.stage(), at); }
   /// Instructions that a step passes: all of them, and those that only start a collective.

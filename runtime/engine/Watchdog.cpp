@@ -12,6 +12,9 @@ using namespace tgpt::runtime;
 
 /// What ranks are given to end once they were told to; a wait ends at once, an instruction soon.
 static constexpr double graceSeconds = 1;
+/// A look counts for as many at most: if more time has passed, this thread stood still, and perhaps the ranks with it.
+/// So no bound is over before it has looked several times, whatever happened to the machine in between.
+static constexpr double mostLooks = 4;
 
 Watchdog::Watchdog(SharedMemoryWorld &world, double seconds, const std::function<double()> &mostKernelSeconds,
                    const std::function<void()> &onStuck, const std::function<void()> &onCrash)
@@ -24,8 +27,7 @@ double Watchdog::pollSeconds() const {
 
 bool Watchdog::goOn() {
   Clock::time_point now = Clock::now();
-  if (now - lastLook > std::chrono::duration<double>(1 + 4 * pollSeconds()))
-    lastAdvance += now - lastLook; // this process stood still itself, and perhaps the ranks with it
+  silentSeconds += std::min(std::chrono::duration<double>(now - lastLook).count(), mostLooks * pollSeconds());
   lastLook = now;
   if (onCrash && !isStuck && world.crashed().signal != 0) {
     isStuck = true; // the thread that has crashed does not come back either
@@ -33,18 +35,17 @@ bool Watchdog::goOn() {
   }
   if (uint64_t total = world.totalProgress(); total != progress) {
     progress = total;
-    lastAdvance = now;
+    silentSeconds = 0;
     return true;
   }
-  double silent = std::chrono::duration<double>(now - lastAdvance).count();
   // Of a job that failed, the ranks may be in kernels that take as long as ever.
   double patience = isStuck ? std::min(seconds, graceSeconds) : seconds;
-  if (silent < patience || (!isStuck && silent < seconds + mostKernelSeconds()))
+  if (silentSeconds < patience || (!isStuck && silentSeconds < seconds + mostKernelSeconds()))
     return true;
   if (world.aborted())
     return false;
   isStuck = true;
-  lastAdvance = now;
+  silentSeconds = 0;
   onStuck();
   return true;
 }

@@ -9,7 +9,8 @@
 // nothing else to do. The ranks pay one count an instruction, as they always did.
 //
 // A step is stuck when no rank has passed an instruction for `seconds`, and for as much
-// longer as the kernels at hand may take by their operation counts. Then the job is ended;
+// longer as the kernels at hand may take by their operation counts. Where this process was
+// suspended itself, or the machine was, that time does not count. Then the job is ended;
 // what has not come back a moment later is in a kernel that does not return.
 //
 //===----------------------------------------------------------------------===//
@@ -44,7 +45,8 @@ private:
   const std::function<void()> &onStuck;
   std::function<void()> onCrash;
   uint64_t progress;
-  Clock::time_point lastAdvance = Clock::now(), lastLook = lastAdvance;
+  double silentSeconds = 0; ///< that it has seen nobody advance for
+  Clock::time_point lastLook = Clock::now();
   bool isStuck = false; ///< or a thread has crashed: the job was ended
 };
 

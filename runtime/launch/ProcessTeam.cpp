@@ -191,6 +191,18 @@ std::vector<std::string> ProcessTeam::gather(const std::string &own, double poll
   return all;
 }
 
+std::vector<int64_t> ProcessTeam::missing() const {
+  if (identity.rank != 0)
+    return {0};
+  std::lock_guard lock(mutex);
+  std::vector<int64_t> ranks;
+  if (auto found = open.find(gathers - 1); found != open.end())
+    for (int64_t rank = 0; rank < identity.ranks; ++rank)
+      if (!found->second.hasCome[rank])
+        ranks.push_back(rank);
+  return ranks;
+}
+
 /// On rank 0, from any thread.
 void ProcessTeam::takePart(int64_t rank, int64_t number, std::string part) {
   FieldWriter all;
@@ -198,7 +210,9 @@ void ProcessTeam::takePart(int64_t rank, int64_t number, std::string part) {
     std::lock_guard lock(mutex);
     Gather &gather = open[number];
     gather.parts.resize(identity.ranks);
+    gather.hasCome.resize(identity.ranks);
     gather.parts[rank] = std::move(part);
+    gather.hasCome[rank] = true;
     if (++gather.come < identity.ranks)
       return;
     all.add(number);

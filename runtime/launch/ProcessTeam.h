@@ -70,6 +70,8 @@ public:
   /// is asked every `pollSeconds`.
   std::vector<std::string> gather(const std::string &own, double pollSeconds = 1,
                                   const std::function<bool()> &goOn = {});
+  /// Of the gather at hand: the ranks whose part has not come. Rank 0 knows that; all others wait for rank 0.
+  std::vector<int64_t> missing() const;
 
   /// Ends the job for all others: this process has failed, or a rank has as `kind` says.
   void fail(const std::string &text, TeamEnd::Kind kind = TeamEnd::Kind::Failed);
@@ -116,6 +118,7 @@ private:
   int64_t gathers = 0; // begun by this process
   struct Gather {
     std::vector<std::string> parts;
+    std::vector<bool> hasCome; // by rank
     int64_t come = 0;
     bool isWhole = false;
   };

@@ -4,22 +4,21 @@ Sends SIGNAL to the thread "rank 1" of a tgpt-run in the midst of training, as t
 memory that it has not. Prints its standard error.
 """
 import ctypes
-import os
 import signal
 import subprocess
 import sys
 import time
 
+from launched import await_steps, started, thread_named
+
 plan, by = sys.argv[1], getattr(signal, sys.argv[2])
 metrics = f"{plan}.{sys.argv[2]}.jsonl"
-process = subprocess.Popen(["tgpt-run", plan, "--synthetic=1", "--steps=1000000", "--no-peak", f"--metrics={metrics}",
-                            "--launch=threads"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-while not os.path.exists(metrics) or open(metrics, encoding="utf-8").read().count("\n") < 3:
-    time.sleep(0.01)
-tasks = f"/proc/{process.pid}/task"
-thread = next(task for task in os.listdir(tasks) if open(f"{tasks}/{task}/comm", encoding="utf-8").read() == "rank 1\n")
+process = started(["tgpt-run", plan, "--synthetic=1", "--steps=1000000", "--no-peak", f"--metrics={metrics}",
+                   "--launch=threads"], stdout=subprocess.DEVNULL)
+await_steps(process, metrics, 3)
+thread = thread_named(process, "rank 1")
 start = time.monotonic()
-assert ctypes.CDLL(None).tgkill(process.pid, int(thread), int(by)) == 0
+assert ctypes.CDLL(None).tgkill(process.pid, thread, int(by)) == 0
 _, errors = process.communicate(timeout=60)
 assert process.returncode == 1, process.returncode
 assert time.monotonic() - start < 20

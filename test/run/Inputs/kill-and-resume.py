@@ -1,7 +1,7 @@
 """kill-and-resume.py PLAN DIR KILLS STEPS: kills runs that save after every step, then finishes.
 
-A run is killed KILLS times at drawn moments, by SIGKILL or SIGTERM in turn, and taken up again from what
-is on disk (from the start once it has come to its end). After each kill every checkpoint there is complete; after SIGTERM nothing temporary is left and the
+A run is killed KILLS times, by SIGKILL or SIGTERM in turn, while it starts or after a drawn number of further
+checkpoints, and taken up again from what is on disk (from the start once it has come to its end). After each kill every checkpoint there is complete; after SIGTERM nothing temporary is left and the
 exit code is 143. The last run ends with the bits of an unbroken one.
 """
 import filecmp
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+from launched import started
+
 plan, folder, kills, steps = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 saved = os.path.join(folder, "saved")
 random.seed(5)
@@ -21,6 +23,16 @@ random.seed(5)
 
 def command(*options):
     return ["tgpt-run", plan, "--synthetic=5", "--no-peak", f"--steps={steps}", "--lr=1e-3", *options]
+
+
+def checkpoint_count(folder_of):
+    return sum(name.startswith("step-") for name in os.listdir(folder_of)) if os.path.exists(folder_of) else 0
+
+
+def await_checkpoints(process, folder_of, count):
+    """Returns when so many are there, or the run has come to its end."""
+    while process.poll() is None and checkpoint_count(folder_of) < count:
+        time.sleep(0.002)
 
 
 def save_options():
@@ -40,20 +52,28 @@ def check_checkpoints(allow_temporary):
             assert name == "latest" or allow_temporary, f"{name} is left behind"
     if "latest" in names:
         assert open(os.path.join(saved, "latest")).read().strip() in names
-    return sum(name.startswith("step-") for name in names)
+    return checkpoint_count(saved)
 
 
 unbroken = os.path.join(folder, "unbroken.safetensors")
 start = time.monotonic()
-subprocess.run(command(f"--save={folder}/whole", "--save-every=1", f"--dump-variables={unbroken}"), check=True,
-               stdout=subprocess.DEVNULL)
-whole = time.monotonic() - start
+whole = started(command(f"--save={folder}/whole", "--save-every=1", f"--dump-variables={unbroken}"),
+                stdout=subprocess.DEVNULL)
+await_checkpoints(whole, f"{folder}/whole", 1)
+first_seconds = time.monotonic() - start
+assert whole.wait() == 0
+step_seconds = (time.monotonic() - start - first_seconds) / (steps - 1)
 
 counts = []
 for kill in range(kills):
-    # Of the time that a whole run takes, so that kills fall into loading, steps and saves alike.
-    process = subprocess.Popen(command(*save_options()), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    time.sleep(random.uniform(0.05, 0.35) * whole)
+    # By what it has done, not by the clock alone: however busy the machine is, most runs get somewhere.
+    before = checkpoint_count(saved)
+    process = started(command(*save_options()), stdout=subprocess.DEVNULL)
+    if kill % 4 in (0, 3):  # while it starts
+        time.sleep(random.uniform(0, first_seconds))
+    else:
+        await_checkpoints(process, saved, before + random.randint(1, max(1, steps // kills)))
+        time.sleep(random.uniform(0, 2 * step_seconds))
     by = signal.SIGKILL if kill % 2 == 0 else signal.SIGTERM
     process.send_signal(by)
     _, errors = process.communicate(timeout=60)

@@ -8,10 +8,10 @@ import json
 import os
 import sys
 
-from launched import WAYS, assert_nothing_left, marked_environment
+from launched import WAYS, assert_nothing_left, marked_environment, shared_memory
 
 plan, ranks, folder, ways = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
-shared_before = set(os.listdir("/dev/shm"))
+shared_before = shared_memory()
 TIMES = ("tokens_per_second", "step_seconds", "flops_share")
 
 

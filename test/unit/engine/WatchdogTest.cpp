@@ -9,6 +9,7 @@
 // and the error says where every rank was.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/engine/Watchdog.h"
 #include "runtime/engine/CommunicationThread.h"
 #include "runtime/engine/FailureRecord.h"
 #include "runtime/engine/Job.h"
@@ -21,6 +22,7 @@
 #include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -242,6 +244,108 @@ TEST(Watchdog, ACommunicationThreadThatDiesEndsTheJob) {
     EXPECT_EQ(failure.positions()[2].rank, 1);
     EXPECT_EQ(failure.positions()[2].state, State::Failed);
   }
+}
+
+namespace {
+/// A world of two ranks that are in different stages, and who waits there for the other.
+struct TwoRanks final : WaitPlace {
+  TwoRanks() {
+    world.add(*this);
+    world.watch(event);
+  }
+  std::string name() const override { return "channel 0"; }
+  std::vector<int64_t> missing() const override { return {0}; }
+
+  /// What the job that has ended says, and its table.
+  std::pair<std::string, std::string> failure() {
+    try {
+      record.throwIfAny();
+    } catch (const JobFailure &failure) {
+      return {failure.what(), failure.details()};
+    }
+    return {};
+  }
+
+  plan::Plan plan = tinyPipeline(1, 1, 2);
+  RankGrid grid{plan.mesh()};
+  InProcessWorld world{{2, 2}};
+  FailureRecord record{world, plan, grid, /*hasCommunicationThreads=*/false};
+  EventWord event;
+};
+} // namespace
+
+// Where ranks are processes, one of them may be suspended before it begins a step in which others wait for it.
+TEST(Watchdog, ARankThatIsNotWithinItsStepIsNamed) {
+  TwoRanks two;
+  two.world.placeOf(0).end();
+  two.world.placeOf(1).entry = 1;
+  two.world.placeOf(1).set(1, 0);
+  two.world.setIdle(1, false);
+  std::thread waits([&] { EXPECT_THROW(two.world.wait(1, two.event, two, [] { return false; }), JobAborted); });
+  while (!two.world.waitsAt(1))
+    std::this_thread::yield();
+  two.record.addStuck(1);
+  waits.join();
+  auto [message, table] = two.failure();
+  EXPECT_EQ(message,
+            "no rank has advanced for 1 s: rank 0 (dp 0, pp 0, tp 0) is not within its step, and rank 1 (dp 0, "
+            "pp 1, tp 0) waits for it at stage 1, segment 'forward', instruction 0 (recv), micro-batch 0 on "
+            "channel 0");
+  EXPECT_EQ(table,
+            "  ranks  stage  entry   segment  micro-batch  instruction          state\n"
+            "  0      0      6 of 6                        the end of its step  ended\n"
+            "  1      1      1 of 6  forward  0            0 recv               waiting on channel 0 for rank 0");
+}
+
+TEST(Watchdog, ARankThatDoesNotGoOnAfterItsStepIsNamed) {
+  TwoRanks two;
+  two.world.placeOf(0).end();
+  two.world.placeOf(1).end();
+  two.record.addStuck(1, /*missing=*/{1});
+  auto [message, table] = two.failure();
+  EXPECT_EQ(message, "no rank has advanced for 1 s: rank 1 (dp 0, pp 1, tp 0) has ended its step and does not go on");
+  EXPECT_EQ(table, "  ranks  stage  entry   segment  micro-batch  instruction          state\n"
+                   "  0      0      6 of 6                        the end of its step  ended\n"
+                   "  1      1      6 of 6                        the end of its step  ended");
+}
+
+TEST(JobFailure, SaysWhetherAStepHadBegunOrWasOver) {
+  struct Case {
+    bool isEnd, isIdle;
+    std::string where, row;
+  };
+  for (const Case &each :
+       {Case{true, true, "between steps", "6 of 6"}, Case{false, true, "between steps", "0 of 6"},
+        Case{true, false, "the end of its step", "6 of 6"}, Case{false, false, "the start of its step", "0 of 6"}}) {
+    TwoRanks two;
+    if (each.isEnd)
+      two.world.placeOf(1).end();
+    two.world.setIdle(1, each.isIdle);
+    two.record.addDied(1, "it is gone");
+    auto [message, table] = two.failure();
+    EXPECT_EQ(message, "rank 1 (dp 0, pp 1, tp 0), " + each.where + ": it is gone");
+    EXPECT_NE(table.find("  " + each.row), std::string::npos) << table;
+    EXPECT_NE(table.find(each.where + "  "), std::string::npos) << table;
+  }
+}
+
+// A machine that stood still, or a process that was suspended and goes on: ranks may have stood still with it.
+TEST(Watchdog, TimeInWhichItDidNotLookCountsLittle) {
+  InProcessWorld world({1, 1});
+  int stuck = 0;
+  std::function<double()> kernelSeconds = [] { return 0.0; };
+  std::function<void()> onStuck = [&] { ++stuck; };
+  Watchdog watchdog(world, 0.05, kernelSeconds, onStuck);
+  for (int look = 0; look < 4; ++look) { // each comes later than the bound
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    EXPECT_TRUE(watchdog.goOn());
+    EXPECT_EQ(stuck, 0) << look;
+  }
+  for (int look = 0; look < 2; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    watchdog.goOn();
+  }
+  EXPECT_EQ(stuck, 1);
 }
 
 TEST(JobFailure, HundredsOfRanksAreAFewRows) {
