@@ -1,6 +1,8 @@
 # The lit suite: every .mlir file under test/ but for the unit and e2e folders.
+import ctypes
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -20,13 +22,23 @@ config.substitutions.append(("%src_root", config.tgpt_src_root))
 config.substitutions.append(("%obj_root", config.tgpt_obj_root))
 config.substitutions.append(("%{python}", sys.executable))
 
-# Whether a process may stop the threads of its children, as debuggers do.
-try:
-    with open("/proc/sys/kernel/yama/ptrace_scope", encoding="utf-8") as scope:
-        may_trace = int(scope.read()) <= 1
-except OSError:
-    may_trace = sys.platform.startswith("linux")
-if may_trace:
+
+
+def may_trace():
+    """Whether a process may stop its children, as debuggers do: kernels and containers may forbid it."""
+    PTRACE_SEIZE = 0x4206
+    child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+    try:
+        ptrace = ctypes.CDLL(None).ptrace
+        ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        ptrace.restype = ctypes.c_long
+        return ptrace(PTRACE_SEIZE, child.pid, None, None) == 0
+    finally:
+        child.kill()
+        child.wait()
+
+
+if may_trace():
     config.available_features.add("ptrace")
 
 if config.tgpt_asan:

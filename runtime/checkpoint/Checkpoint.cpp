@@ -17,6 +17,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
@@ -127,8 +128,9 @@ static bool isGone(pid_t process, const fs::path &path) {
   if (::kill(process, 0) != 0)
     return errno == ESRCH;
   std::optional<double> start = startOf(process);
-  double uptime = 0;
-  std::ifstream("/proc/uptime") >> uptime;
+  timespec now{}; // not /proc/uptime: some containers have one of their own, beside the machine's times of processes
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  double uptime = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
   std::error_code ignored;
   double age =
       std::chrono::duration<double>(fs::file_time_type::clock::now() - fs::last_write_time(path, ignored)).count();

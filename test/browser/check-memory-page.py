@@ -52,8 +52,9 @@ def browser():
 
 def open_page(page, theme, width, height, *flags):
     """Standard output of the browser."""
-    with tempfile.TemporaryDirectory() as profile:
-        command = [browser(), "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1",
+    # A process of the browser may still write there when the first one has ended; and /dev/shm may be small.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [browser(), "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
                    f"--user-data-dir={profile}", f"--window-size={width},{height}", "--virtual-time-budget=5000", *flags,
                    f"{page.resolve().as_uri()}#{theme}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

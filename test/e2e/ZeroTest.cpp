@@ -17,12 +17,12 @@
 #include "test/e2e/ScratchBytes.h"
 #include "test/e2e/TokenPattern.h"
 #include "test/e2e/Values.h"
+#include "test/unit/files/TemporaryDirectory.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <unistd.h>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -197,16 +197,6 @@ namespace {
 
 constexpr double learningRate = 3e-3;
 
-/// A folder that is gone when the test is.
-class Folder {
-public:
-  Folder() : path(std::filesystem::temp_directory_path() / ("tgpt-zero-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(path);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  const std::filesystem::path path;
-};
-
 void trainFrom(Job &job, int64_t first, int64_t last) {
   TokenPattern inputs(job.plan(), learningRate);
   for (inputs.step = first; inputs.step <= last; ++inputs.step)
@@ -267,13 +257,13 @@ TEST(ZeroTest, FirstWeightsDoNotDependOnTheStage) {
 // them, the run goes on with the bits of the unbroken one.
 TEST(ZeroTest, CheckpointsGoFromAnyStageToAnyOther) {
   for (const char *from : manyPlans) {
-    Folder folder;
+    TemporaryDirectory folder;
     Job saved(compile("nano", std::string(from) + " --dtype=bf16"));
     saved.initializeVariables();
     trainFrom(saved, 1, 2);
     TrainingState state;
     state.step = 2;
-    std::filesystem::path checkpoint = saveCheckpoint(saved, state, folder.path);
+    std::filesystem::path checkpoint = saveCheckpoint(saved, state, folder.getPath());
     for (const char *to : manyPlans) {
       Job resumed(compile("nano", std::string(to) + " --dtype=bf16"));
       resumed.initializeVariables();

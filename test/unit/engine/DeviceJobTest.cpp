@@ -227,7 +227,8 @@ TEST(DeviceJobs, AStuckDeviceEndsTheStep) {
   mischief = Mischief::None;
   JobOptions options = mischievousOptions();
   options.watchdogSeconds = 0.3;
-  static auto *job = new Job(tinyPipeline(1, 1, 2), options); // outlives the test, as the thread that is lost does
+  static std::vector<Job *> kept; // outlive the test, as the thread that is lost does
+  Job *job = kept.emplace_back(new Job(tinyPipeline(1, 1, 2), options));
   job->initializeVariables();
   TinyInputs inputs;
   job->runStep(inputs);

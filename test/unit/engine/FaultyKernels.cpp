@@ -26,6 +26,8 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 using tgpt::test::KernelFault;
 
+using Clock = std::chrono::steady_clock;
+
 static constexpr size_t mostKernels = 96;
 static constexpr int64_t mostRanks = 64;
 
@@ -34,6 +36,7 @@ static std::condition_variable released;
 static uint64_t releases = 0;
 static KernelFault fault;
 static std::array<std::atomic<int64_t>, mostRanks> calls;
+static std::atomic<Clock::rep> faultTime;
 static std::array<KernelFunction, mostKernels> originals;
 
 /// Of the calling thread; -1 where it is no rank's.
@@ -54,6 +57,8 @@ static KernelStatus faultPoint() {
   int64_t call = calls[rank].fetch_add(1);
   if (fault.kind == KernelFault::Kind::None || rank != fault.rank)
     return {};
+  if (call == fault.call)
+    faultTime = Clock::now().time_since_epoch().count();
   if (fault.kind == KernelFault::Kind::SleepsEveryCall)
     std::this_thread::sleep_for(std::chrono::duration<double>(fault.seconds));
   else if (call == fault.call && fault.kind == KernelFault::Kind::ReturnsError)
@@ -112,6 +117,10 @@ void tgpt::test::setFault(const KernelFault &given) {
 
 int64_t tgpt::test::callsOf(int64_t rank) {
   return calls[rank];
+}
+
+double tgpt::test::secondsSinceFault() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch() - Clock::duration(faultTime.load())).count();
 }
 
 void tgpt::test::releaseBlocked() {

@@ -34,6 +34,8 @@ runtime::KernelSet faultyKernels(const runtime::KernelSet &base);
 void setFault(const KernelFault &fault);
 /// Kernel calls of a rank since setFault().
 int64_t callsOf(int64_t rank);
+/// Seconds since the fault was come to.
+double secondsSinceFault();
 /// Lets every call that blocks return.
 void releaseBlocked();
 

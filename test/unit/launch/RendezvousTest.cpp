@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -22,6 +24,7 @@ struct Guest {
   int64_t ranks = 3;
   std::string plan = "plan A", options = "--steps=5\n--lr=1\n";
   double delaySeconds = 0, seconds = 20;
+  int64_t after = -1;       // comes when that guest has said who it is
   std::string outcome = {}; // "came", or the error
   bool isToBlame = false;
   std::vector<Member> members = {};
@@ -33,17 +36,22 @@ void letMeet(std::vector<Guest> &guests, const std::function<void(uint16_t)> &me
   uint16_t port = portOf(listener);
   std::vector<std::thread> threads;
   std::vector<Meeting> meetings(guests.size()); // nobody leaves before all have come
+  std::vector<std::atomic<bool>> saidHello(guests.size());
   for (size_t i = 0; i < guests.size(); ++i)
     threads.emplace_back([&, i] {
       Guest &guest = guests[i];
       std::this_thread::sleep_for(std::chrono::duration<double>(guest.delaySeconds));
+      while (guest.after >= 0 && !saidHello[guest.after])
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       RankIdentity identity{
           guest.rank,  guest.ranks, guest.rank, "127.0.0.1", port, false, guest.rank == 0 ? ::dup(listener.get()) : -1,
           "WORLD_SIZE"};
       Member own;
       own.plan = guest.plan, own.options = guest.options, own.host = "host" + std::to_string(i);
       try {
-        meetings[i] = meet(identity, own, {.seconds = guest.seconds});
+        // Those that come to rank 0 ask this once they have said who they are.
+        auto stopRequested = [&] { return saidHello[i] = true, false; };
+        meetings[i] = meet(identity, own, {.seconds = guest.seconds, .stopRequested = stopRequested});
         guest.members = meetings[i].members;
         guest.outcome = "came";
       } catch (const Refused &refused) {
@@ -89,7 +97,7 @@ TEST(Rendezvous, ALateRankIsWaitedFor) {
 }
 
 TEST(Rendezvous, MissingRanksAreNamed) {
-  std::vector<Guest> guests = {{.rank = 0, .ranks = 6, .seconds = 0.5}, {.rank = 2, .ranks = 6, .seconds = 0.5}};
+  std::vector<Guest> guests = {{.rank = 0, .ranks = 6, .seconds = 0.5, .after = 1}, {.rank = 2, .ranks = 6}};
   letMeet(guests);
   for (const Guest &guest : guests) {
     EXPECT_EQ(guest.outcome.find("ranks 1, 3-5 of 6 did not come to rank 0 (host0, port "), 0u) << guest.outcome;
@@ -99,7 +107,7 @@ TEST(Rendezvous, MissingRanksAreNamed) {
 }
 
 TEST(Rendezvous, TwoProcessesOfOneRank) {
-  std::vector<Guest> guests = {{.rank = 0}, {.rank = 1}, {.rank = 1, .delaySeconds = 0.3}};
+  std::vector<Guest> guests = {{.rank = 0}, {.rank = 1}, {.rank = 1, .after = 1}};
   letMeet(guests);
   for (const Guest &guest : guests)
     EXPECT_EQ(guest.outcome, "there are two processes of rank 1: on host1 and on host2");
@@ -117,7 +125,7 @@ TEST(Rendezvous, AnotherWorldSize) {
 
 TEST(Rendezvous, AnotherPlan) {
   std::vector<Guest> guests = three();
-  guests[2].plan = "plan B", guests[2].delaySeconds = 0.3;
+  guests[2].plan = "plan B", guests[2].after = 1;
   letMeet(guests);
   for (const Guest &guest : guests)
     EXPECT_EQ(guest.outcome, "rank 2 (host2) runs another plan than rank 0 (checksum plan B, not plan A)");
@@ -125,7 +133,7 @@ TEST(Rendezvous, AnotherPlan) {
 
 TEST(Rendezvous, OtherOptions) {
   std::vector<Guest> guests = three();
-  guests[2].options = "--steps=5\n--lr=2\n", guests[2].delaySeconds = 0.3;
+  guests[2].options = "--steps=5\n--lr=2\n", guests[2].after = 1;
   letMeet(guests);
   for (const Guest &guest : guests)
     EXPECT_EQ(guest.outcome, "rank 2 (host2) was started with --lr=2, rank 0 with --lr=1");
@@ -163,7 +171,12 @@ TEST(Rendezvous, ATakenPortIsAnError) {
 }
 
 TEST(Rendezvous, NobodyListens) {
-  uint16_t port = portOf(listenOnPort(0)); // and closed again
+  // A port that is taken, so that nobody else listens there, and on which nobody does.
+  Socket taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  ASSERT_EQ(::bind(taken.get(), reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
+  uint16_t port = portOf(taken);
   RankIdentity identity{1, 2, 1, "127.0.0.1", port};
   auto start = std::chrono::steady_clock::now();
   try {

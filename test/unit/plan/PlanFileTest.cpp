@@ -10,13 +10,13 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/PlanFile.h"
 #include "runtime/plan/Error.h"
+#include "test/unit/files/TemporaryDirectory.h"
 #include "test/unit/plan/TinyPipeline.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -25,11 +25,6 @@ namespace {
 
 class PlanFileTest : public testing::Test {
 protected:
-  PlanFileTest() : folder(std::filesystem::temp_directory_path() / ("tgpt-plan-file-" + std::to_string(::getpid()))) {
-    std::filesystem::create_directory(folder);
-  }
-  ~PlanFileTest() override { std::filesystem::remove_all(folder); }
-
   std::string path(const std::string &name) const { return (folder / name).string(); }
   std::string write(const std::string &bytes) const {
     std::ofstream(path("plan.bin"), std::ios::binary) << bytes;
@@ -43,11 +38,9 @@ protected:
     }
     return "no error";
   }
-  size_t filesInFolder() const {
-    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
-  }
+  size_t filesInFolder() const { return folder.entries(); }
 
-  std::filesystem::path folder;
+  TemporaryDirectory folder;
 };
 
 void expectContains(const std::string &text, const std::string &part) {
@@ -95,7 +88,7 @@ TEST_F(PlanFileTest, WrongFilesAreNamed) {
   expectContains(errorOf(write("")), "is empty");
   expectContains(errorOf(write("module @gpt {}\n" + std::string(100, ' '))), "it does not start with \"TGPTPLAN\"");
   expectContains(errorOf(path("missing.bin")), "cannot open plan file '" + path("missing.bin") + "': No such file");
-  expectContains(errorOf(folder.string()), "is not a plan file: it is a directory");
+  expectContains(errorOf(folder.getPath().string()), "is not a plan file: it is a directory");
 }
 
 TEST_F(PlanFileTest, NewerVersionIsRefused) {
@@ -110,7 +103,7 @@ TEST_F(PlanFileTest, TrailingBytesAreRefused) {
 
 TEST_F(PlanFileTest, FailedSaveLeavesNothingBehind) {
   EXPECT_THROW(savePlan(test::tinyPipeline(), path("no/such/folder.bin")), Error);
-  EXPECT_THROW(savePlan(test::tinyPipeline(), folder.string()), Error);
+  EXPECT_THROW(savePlan(test::tinyPipeline(), folder.getPath().string()), Error);
   EXPECT_EQ(filesInFolder(), 0u);
 }
 
