@@ -30,8 +30,8 @@ int64_t tgpt::runtime::constantProcessBytes(plan::DType compute, int64_t ranks) 
 
 int64_t tgpt::runtime::constantBytesOfProcesses(plan::DType compute, int64_t processes) {
   // Beside its own code and libraries, which all share, a process has what oneDNN generates.
-  int64_t shared = compute == plan::F64 ? 6 * mebibyte : compute == plan::BF16 ? 10 * mebibyte : 11 * mebibyte;
-  int64_t own = compute == plan::F64 ? 300 * kibibyte : compute == plan::BF16 ? 3700 * kibibyte : 6500 * kibibyte;
+  int64_t shared = compute == plan::F64 ? 13 * mebibyte : 33 * mebibyte / 2;
+  int64_t own = compute == plan::F64 ? 100 * kibibyte : compute == plan::BF16 ? 3450 * kibibyte : 6750 * kibibyte;
   return shared + processes * own;
 }
 
@@ -91,17 +91,21 @@ ProcessMemory tgpt::runtime::memoryOfProcesses(const Job &job, const std::filesy
     memory.plannedBytes += job.plannedBytes(rank);
   memory.constantBytes = constantBytesOfProcesses(job.plan().training().compute_dtype(), job.ranks());
   team.gather(""); // shared pages are divided among those that have touched them: all have, when all are here
-  std::array<int64_t, 3> own = {cpuWorkspaceBytes(), data.empty() ? 0 : residentBytesOf(data, "Pss:"),
-                                ownBytes("smaps_rollup", "Pss:")};
+  // Pages of code are divided among all processes of the machine, those of another run too. All ranks have the same.
+  std::array<int64_t, 4> own = {cpuWorkspaceBytes(), data.empty() ? 0 : residentBytesOf(data, "Pss:"),
+                                ownBytes("smaps_rollup", "Pss_Anon:") + ownBytes("smaps_rollup", "Pss_Shmem:"),
+                                ownBytes("status", "RssFile:") - (data.empty() ? 0 : residentBytesOf(data, "Rss:"))};
   bool isKnown = true;
+  int64_t codeBytes = 0;
   for (const std::string &bytes : team.gather(std::string(reinterpret_cast<const char *>(own.data()), sizeof own))) {
     std::memcpy(own.data(), bytes.data(), std::min(bytes.size(), sizeof own));
     memory.workspaceBytes += own[0];
     memory.dataBytes += own[1];
-    memory.peakBytes += own[2];
+    memory.peakBytes += own[1] + own[2];
+    codeBytes = std::max(codeBytes, own[3]);
     isKnown &= own[2] > 0;
   }
-  memory.peakBytes *= isKnown;
+  memory.peakBytes = isKnown ? memory.peakBytes + codeBytes : 0;
   return memory;
 }
 
@@ -131,5 +135,5 @@ void tgpt::runtime::printProcessMemory(const ProcessMemory &memory, std::ostream
   std::snprintf(difference, sizeof difference, "  %+.1f%%",
                 100.0 * static_cast<double>(memory.peakBytes - memory.expectedBytes()) /
                     static_cast<double>(memory.expectedBytes()));
-  printLine(out, isOne ? "peak resident (RSS)" : "resident, shared pages once (PSS)", memory.peakBytes, difference);
+  printLine(out, isOne ? "peak resident (RSS)" : "resident, shared pages once", memory.peakBytes, difference);
 }
