@@ -21,17 +21,22 @@ static double bytesOf(const plan::StageProgram &stage, uint32_t buffer) {
   return static_cast<double>(tensorBytes(tensor.dtype(), tensor.shape()).value_or(0));
 }
 
+std::optional<cost::Dtype> tgpt::runtime::sim::floatDtype(plan::DType dtype) {
+  switch (dtype) {
+  case plan::F64: return cost::Dtype::F64;
+  case plan::F32: return cost::Dtype::F32;
+  case plan::BF16: return cost::Dtype::BF16;
+  case plan::F16: return cost::Dtype::F16;
+  default: return std::nullopt;
+  }
+}
+
 /// In which dtype an instruction computes: that of its first operand of floating-point numbers.
 static cost::Dtype computeDtype(const plan::StageProgram &stage, const Instruction &instruction) {
   for (const auto *operands : {&instruction.inputs(), &instruction.outputs()})
     for (uint32_t buffer : *operands)
-      switch (stage.buffers(static_cast<int>(buffer)).dtype()) {
-      case plan::F64: return cost::Dtype::F64;
-      case plan::F32: return cost::Dtype::F32;
-      case plan::BF16: return cost::Dtype::BF16;
-      case plan::F16: return cost::Dtype::F16;
-      default: break;
-      }
+      if (auto dtype = floatDtype(stage.buffers(static_cast<int>(buffer)).dtype()))
+        return *dtype;
   return cost::Dtype::F32;
 }
 

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace tgpt::runtime::sim {
@@ -46,6 +47,9 @@ struct Action {
 };
 
 using SegmentActions = std::vector<Action>;
+
+/// A plan's dtype in a cluster's figures; none of integers.
+std::optional<cost::Dtype> floatDtype(plan::DType dtype);
 
 /// A valid plan on a cluster.
 class StepActions {

@@ -6,11 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/sim/StepSimulation.h"
-#include "runtime/plan/Error.h"
-#include "runtime/plan/PlanText.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -30,23 +27,6 @@ StepSimulation::StepSimulation(const plan::Plan &plan, const cost::Cluster &clus
   std::reverse(ready.begin(), ready.end()); // taken from the end
   if (cores > 0)
     findNeighbours();
-}
-
-/// Which stages' ranks share the node of a stage's first rank.
-void StepSimulation::findNeighbours() {
-  const RankGrid &grid = actions.getGrid();
-  auto perNode = static_cast<int64_t>(cluster.topology.ranksPerNode);
-  if (perNode <= 0) // there is one node
-    perNode = grid.ranks();
-  for (Stage &stage : stages) {
-    int64_t first = actions.rankOf(indexOf(stage)) / perNode * perNode;
-    std::vector<int> counts(stages.size());
-    for (int64_t rank = first; rank < std::min(first + perNode, grid.ranks()); ++rank)
-      ++counts[grid.stageOf(rank)];
-    for (size_t other = 0; other < counts.size(); ++other)
-      if (counts[other] > 0)
-        stage.onNode.emplace_back(static_cast<int>(other), counts[other]);
-  }
 }
 
 const SegmentActions &StepSimulation::segmentOf(const Stage &stage) const {
@@ -109,30 +89,33 @@ bool StepSimulation::begin(Stage &stage, const Action &action) {
     beginWork(stage);
     beginTask(stage, 0, action.seconds, /*isKernel=*/false);
     return true;
-  case ActionKind::Start: {
-    beginWork(stage);
-    int queue = queueOf(action.stream);
-    stage.events[action.partner].hasHappened = false;
-    stage.flights[queue].push_back({&action, stage.entry, stage.index});
-    next(stage, 1);
-    if (!stage.tasks[queue].isRunning)
-      startFlight(stage, queue);
-    return true;
-  }
-  case ActionKind::Wait: {
-    const Event &event = stage.events[action.partner];
-    if (!event.hasHappened)
-      return false;
-    secondsOf(stage).exposed[event.traffic] += now - stage.reached;
-    record(stage, stage.entry, stage.index, plan::Instruction::COMPUTE, stage.reached);
-    next(stage, 1);
-    return true;
-  }
+  case ActionKind::Start: beginFlight(stage, action); return true;
+  case ActionKind::Wait: return passWait(stage, action);
   case ActionKind::Send: return beginSend(stage, action);
   case ActionKind::Receive: return beginReceive(stage, action);
   case ActionKind::Meet: return beginMeeting(stage, action);
   }
   return false;
+}
+
+void StepSimulation::beginFlight(Stage &stage, const Action &action) {
+  beginWork(stage);
+  int queue = queueOf(action.stream);
+  stage.events[action.partner].hasHappened = false;
+  stage.flights[queue].push_back({&action, stage.entry, stage.index});
+  next(stage, 1);
+  if (!stage.tasks[queue].isRunning)
+    startFlight(stage, queue);
+}
+
+bool StepSimulation::passWait(Stage &stage, const Action &action) {
+  const Event &event = stage.events[action.partner];
+  if (!event.hasHappened)
+    return false;
+  secondsOf(stage).exposed[event.traffic] += now - stage.reached;
+  record(stage, stage.entry, stage.index, plan::Instruction::COMPUTE, stage.reached);
+  next(stage, 1);
+  return true;
 }
 
 bool StepSimulation::beginSend(Stage &stage, const Action &action) {
@@ -239,22 +222,27 @@ void StepSimulation::finishInstruction(Stage &stage) {
     seconds.slowedDown += now - task.begin - task.alone;
     return next(stage, options.recordsEvents ? 1 : action.runEnd - stage.index);
   }
+  Interval flight{task.begin, now};
   seconds.exposed[action.traffic] += now - task.begin;
   next(stage, 1);
-  if (action.kind != ActionKind::Send && action.kind != ActionKind::Receive)
-    return;
-  Channel &channel = channels[action.partner];
-  const plan::Channel &ends = plan.channels(action.partner);
-  if (action.kind == ActionKind::Send) {
-    ++channel.sent;
-    channel.arrived.push_back({task.begin, now});
-    ready.push_back(static_cast<int>(ends.to_stage()));
-    return;
-  }
-  ++channel.received;
-  channel.isMoving = false;
+  if (action.kind == ActionKind::Send)
+    finishSend(action.partner, flight);
+  if (action.kind == ActionKind::Receive)
+    finishReceive(action.partner);
+}
+
+void StepSimulation::finishSend(int channel, Interval flight) {
+  ++channels[channel].sent;
+  channels[channel].arrived.push_back(flight);
+  ready.push_back(static_cast<int>(plan.channels(channel).to_stage()));
+}
+
+void StepSimulation::finishReceive(int channel) {
+  const plan::Channel &ends = plan.channels(channel);
+  ++channels[channel].received;
+  channels[channel].isMoving = false;
   Stage &sender = stages[ends.from_stage()];
-  if (ends.depth() == 0) {
+  if (ends.depth() == 0) { // the sender has waited for it
     secondsOf(sender).exposed[Traffic::Pipeline] += now - sender.reached;
     record(sender, sender.entry, sender.index, plan::Instruction::COMPUTE, sender.reached);
     sender.isBlocked = false;
@@ -291,110 +279,4 @@ void StepSimulation::record(const Stage &stage, int entry, int index, plan::Inst
   event.beginSeconds = begin;
   event.endSeconds = now;
   result.events.push_back(event);
-}
-
-//===----------------------------------------------------------------------===//
-// Tasks
-//===----------------------------------------------------------------------===//
-
-void StepSimulation::beginTask(Stage &stage, int queue, double seconds, bool isKernel) {
-  Task &task = stage.tasks[queue];
-  task.isRunning = true;
-  task.isKernel = isKernel;
-  task.remaining = task.alone = seconds;
-  task.begin = task.since = now;
-  task.rate = 0; // set, with the moment of its end, by setRates
-  setRates(stage);
-}
-
-double StepSimulation::rateOf(const Stage &stage, int queue) const {
-  if (cores > 0) {
-    double running = 0;
-    for (auto [other, count] : stage.onNode)
-      for (const Task &task : stages[other].tasks)
-        running += task.isRunning ? count : 0;
-    double rate = std::min(1.0, cores / std::max(running, 1.0));
-    bool isSlowed = stage.tasks[queue].isKernel && cluster.measured; // exchanges are measured with all ranks at work
-    return isSlowed ? rate * cluster.measured->rateOfBusyCores(running, cores) : rate;
-  }
-  bool communicates = stage.tasks[1].isRunning || stage.tasks[2].isRunning;
-  bool isSlowed = queue == 0 && stage.tasks[0].isKernel && communicates;
-  return isSlowed ? 1 - cluster.software.overlapSlowdown : 1;
-}
-
-void StepSimulation::setRates(Stage &changed) {
-  auto set = [this](Stage &stage) {
-    for (int queue = 0; queue < queues; ++queue)
-      if (stage.tasks[queue].isRunning)
-        setRate(stage, queue, rateOf(stage, queue));
-  };
-  if (cores <= 0)
-    return set(changed);
-  for (Stage &stage : stages)
-    set(stage);
-}
-
-void StepSimulation::setRate(Stage &stage, int queue, double rate) {
-  Task &task = stage.tasks[queue];
-  if (rate == task.rate)
-    return;
-  task.remaining = std::max(0.0, task.remaining - (now - task.since) * task.rate);
-  task.since = now;
-  task.rate = rate;
-  pending.push({now + task.remaining / rate, moments++, indexOf(stage), queue, ++task.version});
-}
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-static cost::Dtype matrixDtype(const plan::Plan &plan) {
-  switch (plan.training().compute_dtype()) {
-  case plan::F64: return cost::Dtype::F64;
-  case plan::BF16: return cost::Dtype::BF16;
-  case plan::F16: return cost::Dtype::F16;
-  default: return cost::Dtype::F32;
-  }
-}
-
-void StepSimulation::addUp() {
-  const RankGrid &grid = actions.getGrid();
-  const plan::TrainingShape &shape = plan.training();
-  double end = 0;
-  for (const RankSeconds &stage : result.stages)
-    end = std::max(end, stage.end);
-  for (RankSeconds &stage : result.stages)
-    stage.idle += end - stage.end;
-  result.ranks = grid.ranks();
-  result.ranksPerStage = grid.ranks() / plan.stages_size();
-  result.overheadSeconds = cluster.software.stepSeconds;
-  if (cluster.measured)
-    result.overheadSeconds += cluster.measured->secondsOfStep(static_cast<double>(actions.getGrid().ranks()));
-  result.seconds = end + result.overheadSeconds;
-  double devices = static_cast<double>(result.ranks);
-  if (cores > 0) {
-    double perNode = cluster.topology.ranksPerNode;
-    devices = std::min(devices, cores * (perNode > 0 ? std::ceil(devices / perNode) : 1));
-  }
-  double samples = static_cast<double>(grid.dataParallelRanks() * shape.micro_batches() * shape.micro_batch_samples());
-  if (shape.global_batch() > 0)
-    samples = static_cast<double>(shape.global_batch());
-  if (result.seconds <= 0)
-    return;
-  result.modelFlopsShare = shape.model_flops_per_step() /
-                           (devices * cluster.device.matrixFlopsPerSecond[matrixDtype(plan)] * result.seconds);
-  result.tokensPerSecond = samples * static_cast<double>(shape.sequence_length()) / result.seconds;
-}
-
-void StepSimulation::failStuck() const {
-  std::string places;
-  for (const Stage &stage : stages)
-    if (!isDone(stage)) {
-      const plan::StageProgram &program = plan.stages(indexOf(stage));
-      places +=
-          (places.empty() ? "  " : "\n  ") +
-          instructionPlace(plan, program, static_cast<int>(program.schedule(stage.entry).segment()), stage.index) +
-          " in entry " + std::to_string(stage.entry);
-    }
-  throw Error("the step never ends: stages wait for each other", places);
 }

@@ -17,6 +17,8 @@
 // (depth 0: for its RECV), a collective across stages for the last member, a WAIT for its
 // event. Ranks of one stage arrive together, so other collectives wait for nobody.
 //
+// StepSimulation.cpp walks the instructions, TaskRates.cpp runs the tasks, StepTotals.cpp adds up.
+//
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_SIM_STEPSIMULATION_H
 #define TGPT_RUNTIME_SIM_STEPSIMULATION_H
@@ -105,6 +107,8 @@ private:
   void advance(Stage &stage);
   /// Begins the stage's instruction, or says that it waits.
   bool begin(Stage &stage, const Action &action);
+  void beginFlight(Stage &stage, const Action &action);
+  bool passWait(Stage &stage, const Action &action);
   bool beginSend(Stage &stage, const Action &action);
   bool beginReceive(Stage &stage, const Action &action);
   bool beginMeeting(Stage &stage, const Action &action);
@@ -114,11 +118,15 @@ private:
   void finish(Stage &stage, int queue);
   void finishInstruction(Stage &stage);
   void finishFlight(Stage &stage, int queue);
+  void finishSend(int channel, Interval flight);
+  void finishReceive(int channel);
   void next(Stage &stage, int count);
   void record(const Stage &stage, int entry, int index, plan::Instruction::Stream stream, double begin);
   void setRates(Stage &changed);
   void setRate(Stage &stage, int queue, double rate);
   double rateOf(const Stage &stage, int queue) const;
+  double countDevices() const;
+  double countSamples() const;
   void addUp();
   [[noreturn]] void failStuck() const;
 
