@@ -8,13 +8,13 @@
 #include "runtime/calibration/KernelSamples.h"
 
 #include "runtime/kernels/api/Registry.h"
+#include "runtime/kernels/api/ThreadClock.h"
 #include "runtime/kernels/bench/CallOperands.h"
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <ctime>
 #include <deque>
 #include <omp.h>
 #include <thread>
@@ -29,12 +29,6 @@ static constexpr int mostSets = 32;
 /// Shorter stretches than this are not told from the clock's own time.
 static constexpr double leastStretchSeconds = 50e-6;
 
-static double cpuSeconds() {
-  timespec time;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
 namespace {
 /// A call on changing operands.
 class Turns {
@@ -46,14 +40,14 @@ public:
   }
 
   double secondsOf(int calls) {
-    double begin = cpuSeconds();
+    double begin = threadCpuSeconds();
     for (int i = 0; i < calls; ++i) {
       KernelStatus status = kernel.function(sets[next].call());
       if (!status.ok())
         throw Error(status.error);
       next = (next + 1) % sets.size();
     }
-    return cpuSeconds() - begin;
+    return threadCpuSeconds() - begin;
   }
   size_t count() const { return sets.size(); }
   KernelCall call() const { return sets.front().call(); }

@@ -12,13 +12,13 @@
 #include "runtime/engine/RankProgram.h"
 #include "runtime/engine/InstructionRunners.h"
 #include "runtime/engine/PlanViews.h"
+#include "runtime/kernels/api/ThreadClock.h"
 #include "runtime/plan/Error.h"
 #include "runtime/plan/PlanText.h"
 #include "runtime/trace/InstructionEvent.h"
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -139,12 +139,6 @@ int64_t RankProgram::startedInStep() const {
     count += std::count_if(entry.segment->instructions.begin(), entry.segment->instructions.end(),
                            [](const BoundInstruction &instruction) { return instruction.exchange != nullptr; });
   return count;
-}
-
-static double threadCpuSeconds() {
-  timespec time;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 void tgpt::runtime::runTimed(InstructionRunner runner, const BoundInstruction &instruction, StepContext &context,

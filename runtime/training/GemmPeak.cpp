@@ -8,10 +8,10 @@
 #include "runtime/training/GemmPeak.h"
 
 #include "runtime/engine/Scalar.h"
+#include "runtime/kernels/api/ThreadClock.h"
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <omp.h>
 #include <sched.h>
 #include <thread>
@@ -27,13 +27,6 @@ int64_t tgpt::runtime::availableCores() {
   if (::sched_getaffinity(0, sizeof(cores), &cores) == 0)
     return CPU_COUNT(&cores);
   return std::max(1u, std::thread::hardware_concurrency());
-}
-
-/// CPU time of this thread: what other processes take away is no part of a core's peak.
-static double cpuSeconds() {
-  timespec time;
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 static double measureOnThisThread(const KernelSet &kernels, DType dtype) {
@@ -53,12 +46,12 @@ static double measureOnThisThread(const KernelSet &kernels, DType dtype) {
   if (!linear.function)
     return 0;
   double best = 0;
-  double start = cpuSeconds();
-  for (int calls = 0; calls < 2 || cpuSeconds() - start < budgetSeconds; ++calls) {
-    double callStart = cpuSeconds();
+  double start = threadCpuSeconds();
+  for (int calls = 0; calls < 2 || threadCpuSeconds() - start < budgetSeconds; ++calls) {
+    double callStart = threadCpuSeconds();
     if (!linear.function(call).ok())
       return 0;
-    best = std::max(best, 2.0 * side * side * side / (cpuSeconds() - callStart));
+    best = std::max(best, 2.0 * side * side * side / (threadCpuSeconds() - callStart));
   }
   return best;
 }

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/bench/Measure.h"
+#include "runtime/kernels/api/ThreadClock.h"
 #include "runtime/kernels/bench/CallOperands.h"
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <limits>
 #include <omp.h>
 
@@ -20,9 +20,7 @@ using namespace tgpt::runtime;
 static double now() {
   if (omp_get_max_threads() > 1)
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+  return threadCpuSeconds();
 }
 
 static double secondsOf(const Kernel &kernel, const KernelCall &call) {
