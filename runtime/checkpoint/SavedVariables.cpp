@@ -8,7 +8,7 @@
 
 #include "runtime/checkpoint/SavedVariables.h"
 
-#include "runtime/plan/Error.h"
+#include "runtime/engine/PlanViews.h"
 #include "runtime/plan/LogicalVariable.h"
 
 #include <map>
@@ -16,23 +16,12 @@
 using namespace tgpt::runtime;
 using tgpt::plan::Variable;
 
-static DType fromPlan(tgpt::plan::DType dtype) {
-  switch (dtype) {
-  case tgpt::plan::F64: return DType::F64;
-  case tgpt::plan::F32: return DType::F32;
-  case tgpt::plan::BF16: return DType::BF16;
-  case tgpt::plan::F16: return DType::F16;
-  case tgpt::plan::I32: return DType::I32;
-  default: throw Error("the plan holds a buffer without a dtype");
-  }
-}
-
 /// Dtypes of all logical tensors by name: a job has checked that copies of one, and windows on one, agree.
 static std::map<std::string, DType> dtypesOf(const tgpt::plan::Plan &plan) {
   std::map<std::string, DType> dtypes;
   for (const tgpt::plan::StageProgram &stage : plan.stages())
     for (const Variable &variable : stage.variables())
-      dtypes[logicalName(variable)] = fromPlan(stage.buffers(variable.buffer()).dtype());
+      dtypes[logicalName(variable)] = dtypeOf(stage.buffers(variable.buffer()).dtype());
   return dtypes;
 }
 
