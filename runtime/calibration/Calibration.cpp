@@ -11,18 +11,15 @@
 #include "runtime/calibration/FitRate.h"
 #include "runtime/calibration/KernelSamples.h"
 #include "runtime/calibration/ProbeCalls.h"
+#include "runtime/calibration/RoundFigures.h"
+#include "runtime/calibration/ThisMachine.h"
 #include "runtime/kernels/api/CallSize.h"
+#include "runtime/kernels/bench/CallOperands.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <exception>
-#include <fstream>
 #include <thread>
-#include <unistd.h>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -51,6 +48,7 @@ public:
   Calibration run();
 
 private:
+  void describeMachine();
   void measurePeaks();
   void measureMemory();
   void measureKernels(DType compute);
@@ -86,28 +84,6 @@ SampleBudget Measurement::budget(double seconds) const {
 static std::string nameOf(cost::Dtype dtype) {
   return cost::dtypeNames[static_cast<size_t>(dtype)];
 }
-
-/// A call without memory: all that its size and dtype follow from.
-class CallShape {
-public:
-  explicit CallShape(const Workload &call) : inputs(viewsOf(call.inputs)), outputs(viewsOf(call.outputs)), of(call) {}
-
-  KernelCall call() const { return {inputs, outputs, &of.attributes}; }
-
-private:
-  static std::vector<TensorView> viewsOf(const std::vector<OperandShape> &operands) {
-    std::vector<TensorView> views;
-    for (const OperandShape &operand : operands) {
-      TensorView &view = views.emplace_back();
-      view.dtype = operand.dtype;
-      view.rank = static_cast<uint8_t>(operand.shape.size());
-      std::copy(operand.shape.begin(), operand.shape.end(), view.shape.begin());
-    }
-    return views;
-  }
-  std::vector<TensorView> inputs, outputs;
-  const Workload &of;
-};
 
 /// The share of a peak by size, from rates by size, of which several may have one size.
 static cost::EfficiencyCurve curveOf(std::vector<std::pair<double, double>> rates, double peak) {
@@ -173,10 +149,10 @@ void Measurement::measureMemory() {
 /// What has another dtype (the optimizer, in f32 beside bf16) is measured where that is the compute dtype.
 void Measurement::measureKernels(DType compute) {
   for (const Workload &workload : stepCalls(compute, options.isQuick)) {
-    CallShape shape(workload);
-    cost::Dtype dtype = rateDtype(shape.call());
+    CallViews views(workload);
+    cost::Dtype dtype = rateDtype(views.call());
     if (static_cast<DType>(dtype) == compute || workload.kernel == "cast")
-      calls.push_back({rateName(workload.kernel, shape.call()), dtype, callSize(workload.kernel, shape.call()),
+      calls.push_back({rateName(workload.kernel, views.call()), dtype, callSize(workload.kernel, views.call()),
                        sampleKernel(workload, budget(0.02))});
   }
 }
@@ -273,74 +249,23 @@ void Measurement::measureBusyCores() {
   result.cluster.measured->busyCoresShare = std::clamp(beside / alone - 1, 0.0, 1.0);
 }
 
-/// To four digits: more would be noise.
-static double rounded(double figure) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3e", figure);
-  return std::strtod(text, nullptr);
-}
-
-static void roundFigures(cost::Cluster &cluster) {
-  cost::DeviceProfile &device = cluster.device;
-  for (double *figure : {&device.memoryBytesPerSecond, &device.kernelLaunchSeconds, &cluster.measured->stepSeconds,
-                         &cluster.measured->stepRankSeconds, &cluster.measured->busyCoresShare})
-    *figure = rounded(*figure);
-  for (cost::ByDtype *figures : {&device.matrixFlopsPerSecond, &device.vectorFlopsPerSecond})
-    for (double &figure : figures->figures)
-      figure = rounded(figure);
-  for (cost::EfficiencyCurve *curve : {&device.matrixEfficiency, &device.attentionEfficiency, &device.memoryEfficiency})
-    for (auto &[size, share] : curve->points)
-      share = rounded(share);
-  for (auto &[name, rates] : cluster.measured->kernels)
-    for (std::optional<cost::KernelRate> &rate : rates)
-      if (rate)
-        rate = {rounded(rate->callSeconds), rounded(rate->secondsPerOperation), rounded(rate->secondsPerByte),
-                rounded(rate->secondsPerItem)};
-  for (auto &[name, rates] : cluster.measured->exchanges)
-    for (cost::ExchangeRate &rate : rates)
-      rate = {rate.ranks, rounded(rate.latencySeconds), rounded(rate.secondsPerByte)};
-}
-
-static std::string processorName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  return "unknown processor";
-}
-
-static std::string today() {
-  std::time_t now = std::time(nullptr);
-  std::tm parts;
-  char text[16];
-  ::gmtime_r(&now, &parts);
-  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts));
-}
-
-/// A word for a cluster file: letters, digits, '_', '-' and '.'.
-static std::string wordOf(const std::string &text) {
-  std::string word;
-  for (char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.')
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else if (!word.empty() && word.back() != '-')
-      word += '-';
-  while (!word.empty() && word.back() == '-')
-    word.pop_back();
-  return word.empty() ? "cpu" : word;
-}
-
-Calibration Measurement::run() {
+void Measurement::describeMachine() {
   cost::Cluster &cluster = result.cluster;
   result.processor = processorName();
   result.date = today();
   cluster.name = wordOf(result.processor) + "-" + std::to_string(options.cores) + "-cores";
   cluster.device.name = wordOf(result.processor);
-  double machineBytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  cluster.device.memoryBytes = std::floor(machineBytes / static_cast<double>(options.cores));
+  cluster.device.memoryBytes = std::floor(memoryBytes() / static_cast<double>(options.cores));
   cluster.device.reservedBytes = options.reservedBytes;
-  cluster.measured.emplace();
+  cluster.coresPerNode = static_cast<double>(options.cores);
+  cluster.levelNames = {"memory"};
+  cluster.software = cost::tgptSoftware();
+}
 
+Calibration Measurement::run() {
+  cost::Cluster &cluster = result.cluster;
+  describeMachine();
+  cluster.measured.emplace();
   advance("products", 0.1);
   measurePeaks();
   advance("memory", 0.02);
@@ -356,10 +281,7 @@ Calibration Measurement::run() {
   measureStep();
   measureBusyCores();
   roundFigures(cluster);
-  cluster.coresPerNode = static_cast<double>(options.cores);
   cluster.topology = cost::singleNode(cluster.device);
-  cluster.levelNames = {"memory"};
-  cluster.software = cost::tgptSoftware();
   options.onProgress("done", 1);
   return std::move(result);
 }

@@ -26,19 +26,26 @@ void tgpt::runtime::fillWithValues(const TensorView &view) {
   }
 }
 
-CallOperands::CallOperands(const Workload &workload) : workload(workload) {
-  for (const OperandShape &operand : workload.inputs)
-    inputs.push_back(add(operand));
-  for (const OperandShape &operand : workload.outputs)
-    outputs.push_back(add(operand));
-}
-
 TensorView tgpt::runtime::viewOf(const OperandShape &operand) {
   TensorView view;
   view.dtype = operand.dtype;
   view.rank = uint8_t(operand.shape.size());
   std::copy(operand.shape.begin(), operand.shape.end(), view.shape.begin());
   return view;
+}
+
+CallViews::CallViews(const Workload &workload) : workload(workload) {
+  for (const OperandShape &operand : workload.inputs)
+    inputs.push_back(viewOf(operand));
+  for (const OperandShape &operand : workload.outputs)
+    outputs.push_back(viewOf(operand));
+}
+
+CallOperands::CallOperands(const Workload &workload) : workload(workload) {
+  for (const OperandShape &operand : workload.inputs)
+    inputs.push_back(add(operand));
+  for (const OperandShape &operand : workload.outputs)
+    outputs.push_back(add(operand));
 }
 
 TensorView CallOperands::add(const OperandShape &operand) {

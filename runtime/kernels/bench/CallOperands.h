@@ -19,6 +19,18 @@ TensorView viewOf(const OperandShape &operand);
 /// Values that no kernel minds: reals in [0.25, 0.5), ids below 16.
 void fillWithValues(const TensorView &view);
 
+/// A workload's call without memory: all that its size and dtype follow from. Keeps a reference to the workload.
+class CallViews {
+public:
+  explicit CallViews(const Workload &workload);
+
+  KernelCall call() const { return {inputs, outputs, &workload.attributes}; }
+
+private:
+  const Workload &workload;
+  std::vector<TensorView> inputs, outputs;
+};
+
 /// A workload's operands in memory of their own, with such values. Keeps a reference to the workload.
 class CallOperands {
 public:
