@@ -15,6 +15,8 @@
 
 namespace tgpt::runtime {
 
+struct ShardRun;
+
 /// The whole (global) tensor behind the shards of a variable: dense, row-major.
 struct LogicalTensor {
   DType dtype = DType::F32;
@@ -31,6 +33,11 @@ struct LogicalTensor {
       tensor.shape[i] = shape[i];
     return tensor;
   }
+
+  /// Takes over the elements that a rank holds, from `held`. Padding is passed over.
+  void setRun(const ShardRun &run, const std::byte *held);
+  /// Copies the elements that a rank holds to `held`.
+  void copyRun(const ShardRun &run, std::byte *held) const;
 };
 
 } // namespace tgpt::runtime

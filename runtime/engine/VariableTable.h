@@ -65,7 +65,7 @@ private:
   std::vector<int64_t> holders(const Copy &copy) const;
   bool isFirstReplica(const Copy &copy, int64_t rank) const;
   LogicalTensor emptyTensor(const Logical &logical) const;
-  void gatherShard(const Copy &copy, int64_t rank, const LogicalTensor &into) const;
+  void gatherShard(const Copy &copy, int64_t rank, LogicalTensor &into) const;
   std::vector<Copy> nodesOf(const Copy &copy, int64_t &addends) const;
   void verifyPartial(const Copy &copy) const;
   void verifyAgainst(const LogicalTensor &expected, const Copy &copy, int64_t ownerStage) const;
