@@ -11,12 +11,12 @@
 // of n - 1 rounded additions.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/comm/SharedMemoryGroup.h"
 #include "runtime/comm/nccl/NcclGroup.h"
 #include "runtime/comm/nccl/emulation/EmulatedNccl.h"
 #include "runtime/device/EmulatedDevice.h"
 #include "runtime/plan/Error.h"
-#include "test/unit/comm/RankThreads.h"
+#include "test/unit/comm/DrawnCollective.h"
+#include "test/unit/comm/GroupOfThreads.h"
 #include "test/unit/comm/nccl/DeviceTensor.h"
 
 #include <cmath>
@@ -25,57 +25,20 @@
 
 using namespace tgpt;
 using namespace tgpt::runtime;
-using test::DeviceTensor;
-using test::HostTensor;
+using namespace tgpt::test;
 
 namespace {
-struct Drawn {
-  explicit Drawn(uint64_t seed) : random(seed), size(1 + random() % 6), dtype(static_cast<DType>(random() % 5)) {
-    for (uint64_t dims = 1 + random() % 4; dims > 0; --dims)
-      shape.push_back(1 + random() % 6);
-    dim = static_cast<int>(random() % shape.size());
-    dim2 = static_cast<int>(random() % shape.size());
-    if (shape.size() == 1)
-      shape[0] *= 4000; // several pieces of a staging area
-  }
+constexpr DrawLimits limits{.members = 6, .extent = 6, .lengthFactor = 4000}; // several pieces of a staging area
 
-  std::vector<HostTensor> inputs(const std::vector<int64_t> &of) {
-    std::vector<HostTensor> result;
-    for (int64_t m = 0; m < size; ++m)
-      result.emplace_back(dtype, of).fill([&] { return double(random() % 9) - 4; });
-    return result;
-  }
-
-  std::mt19937_64 random;
-  int64_t size;
-  DType dtype;
-  std::vector<int64_t> shape;
-  int dim, dim2;
-};
-
-using Inputs = std::vector<HostTensor>;
-
-template <typename Call> Inputs runInProcess(Inputs &inputs, const std::vector<int64_t> &shape, const Call &call) {
-  auto size = static_cast<int64_t>(inputs.size());
-  SharedMemoryWorld world({size, size});
-  Inputs outputs(inputs.size(), HostTensor(inputs[0].view.dtype, shape));
-  std::vector<int64_t> ranks;
-  for (int64_t m = 0; m < size; ++m)
-    ranks.push_back(m);
-  SharedMemoryGroup group(world, "group 0", ranks);
-  test::onRanks(size, [&](int64_t m) { call(group.member(m), inputs[m].view, outputs[m].view); });
-  return outputs;
-}
-
-/// Inputs change where the call writes them.
-template <typename Call> Inputs runNccl(Inputs &inputs, const std::vector<int64_t> &shape, const Call &call) {
+/// HostTensors change where the call writes them.
+template <typename Call> HostTensors runNccl(HostTensors &inputs, const std::vector<int64_t> &shape, const Call &call) {
   auto size = static_cast<int64_t>(inputs.size());
   EmulatedDevice device({.devices = static_cast<int>(size)});
   EmulatedNccl nccl;
-  Inputs outputs(inputs.size(), HostTensor(inputs[0].view.dtype, shape));
+  HostTensors outputs(inputs.size(), HostTensor(inputs[0].view.dtype, shape));
   NcclUniqueId id;
   EXPECT_EQ(nccl.uniqueId(&id), NcclResult::Success);
-  test::onRanks(size, [&](int64_t m) {
+  onRanks(size, [&](int64_t m) {
     device.select(static_cast<int>(m));
     NcclCaller caller{nccl, m};
     NcclGroup group(size > 1 ? std::make_unique<NcclHandle>(caller, "group 0 (tp)", id, size, m) : nullptr, device);
@@ -98,10 +61,10 @@ class NcclCollective : public testing::TestWithParam<uint64_t> {};
 } // namespace
 
 TEST_P(NcclCollective, AllReduce) {
-  Drawn c(GetParam());
+  DrawnCollective c(GetParam(), limits);
   Reduction reduction = c.random() % 2 ? Reduction::Sum : Reduction::Max;
-  Inputs inputs = c.inputs(c.shape), same = inputs, inPlace = inputs;
-  Inputs expected = runInProcess(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+  HostTensors inputs = c.smallIntegers(c.shape), same = inputs, inPlace = inputs;
+  HostTensors expected = runThreads(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
     member.allReduce(input, output, reduction);
   });
   auto call = [&](NcclGroup &group, DeviceStream stream, TensorView input, TensorView output) {
@@ -116,11 +79,10 @@ TEST_P(NcclCollective, AllReduce) {
 }
 
 TEST_P(NcclCollective, AllGather) {
-  Drawn c(GetParam());
-  std::vector<int64_t> joined = c.shape;
-  joined[c.dim] *= c.size;
-  Inputs inputs = c.inputs(c.shape);
-  Inputs expected = runInProcess(inputs, joined, [&](Communicator &member, TensorView input, TensorView output) {
+  DrawnCollective c(GetParam(), limits);
+  std::vector<int64_t> joined = c.joinedAlong(c.dim);
+  HostTensors inputs = c.smallIntegers(c.shape);
+  HostTensors expected = runThreads(inputs, joined, [&](Communicator &member, TensorView input, TensorView output) {
     member.allGather(input, output, c.dim);
   });
   EXPECT_EQ(runNccl(inputs, joined,
@@ -131,11 +93,10 @@ TEST_P(NcclCollective, AllGather) {
 }
 
 TEST_P(NcclCollective, ReduceScatter) {
-  Drawn c(GetParam());
-  std::vector<int64_t> whole = c.shape;
-  whole[c.dim] *= c.size;
-  Inputs inputs = c.inputs(whole);
-  Inputs expected = runInProcess(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
+  DrawnCollective c(GetParam(), limits);
+  std::vector<int64_t> whole = c.joinedAlong(c.dim);
+  HostTensors inputs = c.smallIntegers(whole);
+  HostTensors expected = runThreads(inputs, c.shape, [&](Communicator &member, TensorView input, TensorView output) {
     member.reduceScatter(input, output, c.dim);
   });
   EXPECT_EQ(runNccl(inputs, c.shape,
@@ -146,12 +107,10 @@ TEST_P(NcclCollective, ReduceScatter) {
 }
 
 TEST_P(NcclCollective, AllToAll) {
-  Drawn c(GetParam());
-  std::vector<int64_t> from = c.shape, to = c.shape;
-  from[c.dim] *= c.size;
-  to[c.dim2] *= c.size;
-  Inputs inputs = c.inputs(from);
-  Inputs expected = runInProcess(inputs, to, [&](Communicator &member, TensorView input, TensorView output) {
+  DrawnCollective c(GetParam(), limits);
+  std::vector<int64_t> from = c.joinedAlong(c.dim), to = c.joinedAlong(c.dim2);
+  HostTensors inputs = c.smallIntegers(from);
+  HostTensors expected = runThreads(inputs, to, [&](Communicator &member, TensorView input, TensorView output) {
     member.allToAll(input, output, c.dim, c.dim2);
   });
   EXPECT_EQ(runNccl(inputs, to,
@@ -163,16 +122,14 @@ TEST_P(NcclCollective, AllToAll) {
 
 /// n - 1 additions, each rounded to the dtype, in any order.
 TEST_P(NcclCollective, SumsOfRealsAreWithinTheBoundOfTheirAdditions) {
-  Drawn c(GetParam());
+  DrawnCollective c(GetParam(), limits);
   if (c.dtype == DType::I32)
     c.dtype = DType::F32;
-  Inputs inputs = c.inputs(c.shape);
-  std::normal_distribution<double> normal;
-  for (HostTensor &input : inputs)
-    input.fill([&] { return normal(c.random); });
-  Inputs outputs = runNccl(inputs, c.shape, [&](NcclGroup &group, DeviceStream stream, TensorView in, TensorView out) {
-    group.allReduce(stream, in, out, Reduction::Sum);
-  });
+  HostTensors inputs = c.reals(c.shape);
+  HostTensors outputs =
+      runNccl(inputs, c.shape, [&](NcclGroup &group, DeviceStream stream, TensorView in, TensorView out) {
+        group.allReduce(stream, in, out, Reduction::Sum);
+      });
   double unit = std::ldexp(1, c.dtype == DType::F64   ? -53
                               : c.dtype == DType::F32 ? -24
                               : c.dtype == DType::F16 ? -11
@@ -194,11 +151,11 @@ TEST_P(NcclCollective, SumsOfRealsAreWithinTheBoundOfTheirAdditions) {
 INSTANTIATE_TEST_SUITE_P(Seeds, NcclCollective, testing::Range<uint64_t>(0, 25));
 
 TEST(NcclGroup, GatherAndScatterInPlaceAlongTheFirstDimension) {
-  Inputs inputs(3, HostTensor(DType::F32, {6, 2}));
+  HostTensors inputs(3, HostTensor(DType::F32, {6, 2}));
   int next = 0;
   for (HostTensor &input : inputs)
     input.fill([&] { return ++next; });
-  Inputs expected = inputs;
+  HostTensors expected = inputs;
   for (int64_t m = 0; m < 3; ++m)
     for (int64_t i = 0; i < 12; ++i)
       expected[m].set(i, inputs[i / 4].get(i));
@@ -222,9 +179,9 @@ TEST(NcclGroup, GatherAndScatterInPlaceAlongTheFirstDimension) {
 }
 
 TEST(NcclGroup, AMaximumLeavesOutNaNs) {
-  Inputs inputs(2, HostTensor(DType::F32, {2}));
+  HostTensors inputs(2, HostTensor(DType::F32, {2}));
   inputs[0].set(0, NAN), inputs[0].set(1, 1), inputs[1].set(0, 5), inputs[1].set(1, 2);
-  Inputs outputs = runNccl(inputs, {2}, [](NcclGroup &group, DeviceStream stream, TensorView in, TensorView out) {
+  HostTensors outputs = runNccl(inputs, {2}, [](NcclGroup &group, DeviceStream stream, TensorView in, TensorView out) {
     group.allReduce(stream, in, out, Reduction::Max);
   });
   for (const HostTensor &output : outputs) {
