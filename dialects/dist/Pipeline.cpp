@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/SegmentOrder.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -66,18 +67,6 @@ void SegmentOp::print(OpAsmPrinter &printer) {
     printer << " : " << getResultTypes();
 }
 
-/// Of a stage and chunk, what runs after what in a micro-batch.
-static int rankOf(SegmentKind kind) {
-  switch (kind) {
-  case SegmentKind::Begin: return 0;
-  case SegmentKind::Forward: return 1;
-  case SegmentKind::Backward: return 2;
-  case SegmentKind::WeightGradient: return 3;
-  case SegmentKind::Update: return 4;
-  }
-  llvm_unreachable("a kind of the enum");
-}
-
 // A value of another segment is at hand: of this stage and chunk, and there by now.
 static LogicalResult verifyKept(SegmentOp segment, SegmentOp maker, Operation *user) {
   std::string here = virtualStageText(segment.getStage(), segment.getChunk());
@@ -89,7 +78,7 @@ static LogicalResult verifyKept(SegmentOp segment, SegmentOp maker, Operation *u
   };
   if (here != there)
     return report("in a segment of " + Twine(here) + " uses a value of " + there + " without a dist.send_recv");
-  if (rankOf(maker.getKind()) >= rankOf(segment.getKind()))
+  if (tgpt::placeInMicroBatch(maker.getKind()) >= tgpt::placeInMicroBatch(segment.getKind()))
     return report("in a " + stringifySegmentKind(segment.getKind()) + " segment of " + Twine(here) +
                   " uses a value of its " + stringifySegmentKind(maker.getKind()) + ", which runs no earlier");
   return success();

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/lowering/StageFlow.h"
+#include "dialects/dist/SegmentOrder.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -173,22 +174,25 @@ LogicalResult StageFlow::addOp(Operation &op, FlowSegment &segment, int64_t stag
   return success();
 }
 
-LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp op, int64_t stage) {
-  planir::SegmentKind kind = planKindOf(op.getKind());
+/// No second segment of a kind, and the schedule runs them in the order of their kinds.
+LogicalResult StageFlow::checkOrder(dist::SegmentOp op, planir::SegmentKind kind, int64_t stage) const {
   int64_t chunk = op.getChunk();
   for (const FlowSegment &earlier : segments)
     if (earlier.kind == kind && earlier.chunk == chunk)
       return op.emitOpError() << "is a second segment of kind '" << dist::stringifySegmentKind(op.getKind()) << "' of "
                               << dist::virtualStageText(stage, chunk);
   bool isOnce = kind == planir::SegmentKind::Begin || kind == planir::SegmentKind::Update;
-  for (const FlowSegment &earlier : segments) // the schedule runs them in the order of their kinds
-    if (!isOnce && earlier.chunk == chunk && earlier.kind != planir::SegmentKind::Begin && earlier.kind > kind)
+  for (const FlowSegment &earlier : segments)
+    if (!isOnce && earlier.chunk == chunk && placeInMicroBatch(earlier.kind) > placeInMicroBatch(kind))
       return op.emitOpError() << "of kind '" << dist::stringifySegmentKind(op.getKind()) << "' of "
                               << dist::virtualStageText(stage, chunk) << " comes behind its "
                               << planir::stringifySegmentKind(earlier.kind) << ", which runs later";
-  FlowSegment &segment = segments.emplace_back(FlowSegment{kind, chunk, op, {}, nextPosition});
+  return success();
+}
 
-  SmallVector<Value> leaving; // roots in the order of their messages and reports
+/// What the segment sends and reports; the roots in the order of their messages and reports.
+SmallVector<Value> StageFlow::addDepartures(const ProgramParts &parts, dist::SegmentOp op) {
+  SmallVector<Value> leaving;
   auto leave = [&](Value value, FlowItem item) {
     leaving.push_back(rootOf(value));
     departures[leaving.back()].push_back(std::move(item));
@@ -200,8 +204,26 @@ LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp o
   for (const ReportedValue &report : parts.reports)
     if (report.reporter == op)
       leave(report.value, {FlowItem::Kind::Output, op.getLoc(), nullptr, rootOf(report.value), report.name});
+  return leaving;
+}
 
-  for (Value root : leaving) { // made before this segment
+/// What arrives here and none of the segment's ops has taken.
+void StageFlow::receiveLate(FlowSegment &segment, dist::SegmentKind kind) {
+  SmallVector<Value> late;
+  for (const auto &[value, arrival] : arrivals)
+    if (arrival.kind == kind && arrival.chunk == segment.chunk)
+      late.push_back(value);
+  for (Value value : late)
+    receive(value, segment);
+}
+
+LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp op, int64_t stage) {
+  planir::SegmentKind kind = planKindOf(op.getKind());
+  if (failed(checkOrder(op, kind, stage)))
+    return failure();
+  int64_t chunk = op.getChunk();
+  FlowSegment &segment = segments.emplace_back(FlowSegment{kind, chunk, op, {}, nextPosition});
+  for (Value root : addDepartures(parts, op)) { // made before this segment
     Operation *definition = root.getDefiningOp();
     if (definition && definition->getBlock() == &op.getBody().front())
       continue;
@@ -215,11 +237,6 @@ LogicalResult StageFlow::addSegment(const ProgramParts &parts, dist::SegmentOp o
     for (Value result : inner.getResults())
       addAfter(result, segment);
   }
-  SmallVector<Value> late;
-  for (const auto &[value, arrival] : arrivals)
-    if (arrival.kind == op.getKind() && arrival.chunk == chunk)
-      late.push_back(value);
-  for (Value value : late)
-    receive(value, segment);
+  receiveLate(segment, op.getKind());
   return success();
 }

@@ -76,12 +76,15 @@ public:
 
 private:
   mlir::LogicalResult addSegment(const ProgramParts &parts, dist::SegmentOp segment, int64_t stage);
+  mlir::LogicalResult checkOrder(dist::SegmentOp segment, planir::SegmentKind kind, int64_t stage) const;
+  llvm::SmallVector<mlir::Value> addDepartures(const ProgramParts &parts, dist::SegmentOp segment);
   mlir::LogicalResult addOp(mlir::Operation &op, FlowSegment &segment, int64_t stage);
   mlir::LogicalResult addEvent(mlir::Operation *op, llvm::StringRef symbol, VariableEvent::Kind kind);
   mlir::LogicalResult addUse(mlir::Value value, mlir::Operation *user, FlowSegment &segment, int64_t stage);
   void addAfter(mlir::Value root, FlowSegment &segment);
   void endFlight(dist::WaitOp wait);
   void receive(mlir::Value value, FlowSegment &segment);
+  void receiveLate(FlowSegment &segment, dist::SegmentKind kind);
   /// Notes that the segment at hand makes or uses the value.
   void noteSegment(ValueFacts &found);
   void append(FlowItem item, FlowSegment &segment);

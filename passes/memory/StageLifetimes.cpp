@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/StageLifetimes.h"
+#include "dialects/dist/SegmentOrder.h"
 #include <limits>
 
 using namespace mlir;
 using namespace tgpt;
 using planir::MemoryKind;
-using planir::SegmentKind;
 
 StageLifetimes::StageLifetimes(planir::StageOp stage) {
   orderInstructions(stage);
@@ -28,22 +28,11 @@ StageLifetimes::StageLifetimes(planir::StageOp stage) {
   }
 }
 
-/// What runs after what in a micro-batch of a chunk.
-static int rankOf(SegmentKind kind) {
-  switch (kind) {
-  case SegmentKind::Begin: return 0;
-  case SegmentKind::Forward: return 1;
-  case SegmentKind::Backward: return 2;
-  case SegmentKind::WeightGradient: return 3;
-  case SegmentKind::Update: return 4;
-  }
-  llvm_unreachable("a kind of the enum");
-}
-
 void StageLifetimes::orderInstructions(planir::StageOp stage) {
   SmallVector<planir::SegmentOp> ordered(stage.getBody().getOps<planir::SegmentOp>());
   llvm::stable_sort(ordered, [](planir::SegmentOp a, planir::SegmentOp b) {
-    return std::pair(a.getChunk(), rankOf(a.getKind())) < std::pair(b.getChunk(), rankOf(b.getKind()));
+    return std::pair(a.getChunk(), placeInMicroBatch(a.getKind())) <
+           std::pair(b.getChunk(), placeInMicroBatch(b.getKind()));
   });
   for (planir::SegmentOp segment : ordered) {
     for (Operation &op : segment.getBody().getOps()) {

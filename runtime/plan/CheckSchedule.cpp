@@ -193,17 +193,12 @@ void StageSchedule::checkCounts() {
   }
 }
 
-/// What comes after what in a chunk and micro-batch.
-static int rankOf(plan::Segment::Kind kind) {
-  return kind == plan::Segment::FORWARD ? 0 : kind == plan::Segment::BACKWARD ? 1 : 2;
-}
-
 static const char *nameOf(plan::Segment::Kind kind) {
   return kind == plan::Segment::FORWARD ? "forward" : kind == plan::Segment::BACKWARD ? "backward" : "weight_gradient";
 }
 
-/// A chunk's segments run in order, in one slot. Several of one kind run in the order in
-/// which the stage lists them, which CheckDataflow takes them in.
+/// A chunk's segments run in order, in one slot: forward, backward, weight_gradient, as their numbers say. Several of
+/// one kind run in the order in which the stage lists them, which CheckDataflow takes them in.
 void StageSchedule::checkOrder() {
   std::map<std::pair<int64_t, int64_t>, std::pair<int, int>> seen; // (chunk, micro-batch) -> first and latest entry
   for (int i = 0; i < stage.schedule_size(); ++i) {
@@ -214,7 +209,7 @@ void StageSchedule::checkOrder() {
     if (isFirst)
       continue;
     auto &[first, latest] = found->second;
-    auto key = [&](int index) { return std::pair(rankOf(kindAt(index)), stage.schedule(index).segment()); };
+    auto key = [&](int index) { return std::pair(kindAt(index), stage.schedule(index).segment()); };
     if (key(latest) > key(i))
       problems.add(entryText(latest) + " comes before its " + nameOf(kindAt(i)) + ", entry " + std::to_string(i));
     else if (stage.schedule(first).slot() != entry.slot())
