@@ -16,6 +16,9 @@ namespace tgpt {
 
 /// The axis over which data-parallel ranks share out what each of them would hold.
 inline constexpr llvm::StringLiteral pieceAxis = "dp";
+inline mlir::ArrayAttr pieceAxes(mlir::Builder &builder) {
+  return builder.getStrArrayAttr({pieceAxis});
+}
 
 /// A bucket of parameters and the bucket of their gradients.
 struct BucketFamily {

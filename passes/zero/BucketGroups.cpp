@@ -41,38 +41,48 @@ llvm::DenseMap<StringAttr, SmallVector<StringAttr>> tgpt::findNodes(ModuleOp mod
   return nodes;
 }
 
+/// The layers in which each variable is used.
+static llvm::DenseMap<StringAttr, std::set<int64_t>> findLayers(func::FuncOp microBatch) {
+  llvm::DenseMap<StringAttr, std::set<int64_t>> layers;
+  microBatch.walk([&](ReadOp read) {
+    for (Operation *user : read.getValue().getUsers())
+      if (auto layer = user->getAttrOfType<IntegerAttr>(layerAttributeName))
+        layers[read.getSymbolAttr().getAttr()].insert(layer.getInt());
+  });
+  return layers;
+}
+
+/// States that hold sums of some micro-batches only.
+static llvm::DenseSet<StringAttr> findCarries(func::FuncOp microBatch) {
+  llvm::DenseSet<StringAttr> carries;
+  microBatch.walk([&](AccumulateOp accumulate) {
+    SmallVector<FlatSymbolRefAttr> levels = accumulate.getLevels();
+    for (FlatSymbolRefAttr level : ArrayRef(levels).drop_back())
+      carries.insert(level.getAttr());
+  });
+  return carries;
+}
+
 SmallVector<TrainedParameter> tgpt::findTrainedParameters(ModuleOp module) {
+  func::FuncOp microBatch = findPhase(module, "micro_batch");
   llvm::DenseMap<StringAttr, std::set<int64_t>> layersOf;
-  llvm::DenseSet<StringAttr> carries; // sums of some micro-batches
-  if (func::FuncOp microBatch = findPhase(module, "micro_batch")) {
-    microBatch.walk([&](AccumulateOp accumulate) {
-      SmallVector<FlatSymbolRefAttr> levels = accumulate.getLevels();
-      for (FlatSymbolRefAttr level : ArrayRef(levels).drop_back())
-        carries.insert(level.getAttr());
-    });
-    microBatch.walk([&](ReadOp read) {
-      for (Operation *user : read.getValue().getUsers())
-        if (auto layer = user->getAttrOfType<IntegerAttr>(layerAttributeName))
-          layersOf[read.getSymbolAttr().getAttr()].insert(layer.getInt());
-    });
+  llvm::DenseSet<StringAttr> carries;
+  if (microBatch) {
+    layersOf = findLayers(microBatch);
+    carries = findCarries(microBatch);
   }
-  llvm::DenseMap<StringAttr, ParameterOp> parameterNamed;
-  for (auto parameter : module.getOps<ParameterOp>())
-    parameterNamed[parameter.getSymNameAttr()] = parameter;
-  SmallVector<TrainedParameter> trained;
-  llvm::DenseMap<StringAttr, size_t> places;
+  SymbolTable symbols(module);
   llvm::DenseMap<StringAttr, SmallVector<StringAttr>> nodesOf = findNodes(module);
-  llvm::DenseMap<StringAttr, StateOp> stateNamed;
-  for (auto state : module.getOps<StateOp>())
-    stateNamed[state.getSymNameAttr()] = state;
   auto nodesNamed = [&](StateOp gradient) {
     return llvm::map_to_vector(nodesOf.lookup(gradient.getSymNameAttr()),
-                               [&](StringAttr name) { return stateNamed.lookup(name); });
+                               [&](StringAttr name) { return symbols.lookup<StateOp>(name); });
   };
+  SmallVector<TrainedParameter> trained;
+  llvm::DenseMap<StringAttr, size_t> places;
   for (auto gradient : module.getOps<StateOp>()) {
     if (gradient.getRole() != StateRole::Gradient || carries.contains(gradient.getSymNameAttr()))
       continue;
-    ParameterOp parameter = parameterNamed.lookup(gradient.getParameterAttr().getAttr());
+    auto parameter = symbols.lookup<ParameterOp>(gradient.getParameterAttr().getAttr());
     auto [place, isFirst] = places.try_emplace(parameter.getSymNameAttr(), trained.size());
     if (!isFirst) {
       trained[place->second].moreGradients.push_back(gradient);

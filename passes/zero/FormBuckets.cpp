@@ -123,32 +123,49 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
     bool hasNodes = !first.nodes.front().empty(); // which ranks exchange piece by piece
     int64_t elements = 0, pieces = onlyGradients && !hasNodes ? 1 : mesh.sizeOf(pieceAxis);
     SmallVector<Attribute> parameters;
-    SmallVector<int64_t> offsets;
+    FlatPlaces places;
     for (TrainedParameter member : group.members) {
       parameters.push_back(FlatSymbolRefAttr::get(member.parameter.getSymNameAttr()));
-      offsets.push_back(elements);
+      places.offsets.push_back(elements);
       elements += cast<RankedTensorType>(member.parameter.getType()).getNumElements();
     }
-    int64_t padded = (elements + pieces - 1) / pieces * pieces;
+    places.padded = (elements + pieces - 1) / pieces * pieces;
     ParameterOp parameter = first.parameter;
-    auto flatOf = [&](Type part) {
-      return dist::flatTypeOf(cast<RankedTensorType>(part), padded, dist::layoutOf(part).partialAxes(), {}, mesh);
-    };
     auto functions = getOperation().getOps<func::FuncOp>();
     OpBuilder builder(*functions.begin());
-    Location loc = parameter.getLoc();
-    std::string prefix = onlyGradients ? "bucket." : "zero.", name = prefix + group.name + ".gradient";
+    std::string prefix = onlyGradients ? "bucket." : "zero.";
     if (!onlyGradients)
-      BucketOp::create(builder, loc, prefix + group.name + ".parameter", flatOf(parameter.getType()),
-                       builder.getArrayAttr(parameters), offsets);
-    SmallVector<BucketOp> cleared;
+      BucketOp::create(builder, parameter.getLoc(), prefix + group.name + ".parameter",
+                       flatTypeOf(parameter.getType(), places), builder.getArrayAttr(parameters), places.offsets);
+    clear(declareGradients(builder, group, prefix + group.name + ".gradient", places), begin);
+    ++numBuckets;
+    numMembers += group.members.size();
+    numPadding += places.padded - elements;
+  }
+
+  /// Where the members of a bucket lie in it.
+  struct FlatPlaces {
+    SmallVector<int64_t> offsets;
+    int64_t padded = 0; ///< elements of the bucket
+  };
+
+  RankedTensorType flatTypeOf(Type part, const FlatPlaces &places) {
+    return dist::flatTypeOf(cast<RankedTensorType>(part), places.padded, dist::layoutOf(part).partialAxes(), {}, mesh);
+  }
+
+  /// A bucket for each use of the members' gradients, and for each further node of their sums.
+  SmallVector<BucketOp> declareGradients(OpBuilder &builder, const BucketGroup &group, const std::string &name,
+                                         const FlatPlaces &places) {
+    const TrainedParameter &first = group.members.front();
+    Location loc = ParameterOp(first.parameter).getLoc();
+    SmallVector<BucketOp> declared;
     auto declareSums = [&](const std::string &bucketName, ArrayRef<StateOp> states) {
       SmallVector<Attribute> members;
       for (StateOp state : states)
         members.push_back(FlatSymbolRefAttr::get(state.getSymNameAttr()));
       StateOp state = states.front();
-      cleared.push_back(
-          BucketOp::create(builder, loc, bucketName, flatOf(state.getType()), builder.getArrayAttr(members), offsets));
+      declared.push_back(BucketOp::create(builder, loc, bucketName, flatTypeOf(state.getType(), places),
+                                          builder.getArrayAttr(members), places.offsets));
     };
     auto declareNodes = [&](const std::string &bucketName, size_t use) {
       for (size_t i = 0; i < first.nodes[use].size(); ++i)
@@ -163,14 +180,15 @@ struct FormBucketsPass : tgpt::impl::FormBucketsBase<FormBucketsPass> {
       declareSums(useName, more);
       declareNodes(useName, use + 1);
     }
-    builder.setInsertionPoint(begin.getBody().front().getTerminator());
-    for (BucketOp bucket : cleared) {
-      Value zero = FillOp::create(builder, loc, bucket.getType(), builder.getF64FloatAttr(0.0));
-      WriteOp::create(builder, loc, zero, bucket.getSymName());
+    return declared;
+  }
+
+  static void clear(ArrayRef<BucketOp> buckets, func::FuncOp begin) {
+    OpBuilder builder(begin.getBody().front().getTerminator());
+    for (BucketOp bucket : buckets) {
+      Value zero = FillOp::create(builder, bucket.getLoc(), bucket.getType(), builder.getF64FloatAttr(0.0));
+      WriteOp::create(builder, bucket.getLoc(), zero, bucket.getSymName());
     }
-    ++numBuckets;
-    numMembers += group.members.size();
-    numPadding += padded - elements;
   }
 
   dist::MeshOp mesh;

@@ -111,7 +111,7 @@ void GradientSharding::reduce(OpBuilder &builder, BucketOp bucket, ValueRange gr
   Location loc = last->getLoc();
   auto pack = dist::PackOp::create(builder, loc, flat, gradients, offsets);
   auto scatter = dist::ReduceScatterOp::create(builder, loc, piece, pack.getOutput(), flat.getRank() - 1,
-                                               builder.getStrArrayAttr({pieceAxis}), isCanonical);
+                                               pieceAxes(builder), isCanonical);
   auto add = AccumulateOp::create(builder, loc, scatter.getOutput(), bucket.getSymName());
   if (Attribute layer = last->getAttr(layerAttributeName))
     for (Operation *op : {pack.getOperation(), scatter.getOperation(), add.getOperation()})

@@ -148,8 +148,7 @@ void ParameterSharding::gather(BucketFamily &family, GatherSite &site, RankedTen
     offsets.push_back(family.parameters.getOffsets()[member]);
   }
   Value kept = ReadOp::create(builder, loc, piece, family.parameters.getSymName());
-  auto all =
-      dist::AllGatherOp::create(builder, loc, flat, kept, family.lastDim(), builder.getStrArrayAttr({pieceAxis}));
+  auto all = dist::AllGatherOp::create(builder, loc, flat, kept, family.lastDim(), pieceAxes(builder));
   builder.setInsertionPoint(site.first);
   auto parts = dist::UnpackOp::create(builder, loc, types, all.getOutput(), offsets);
   if (Attribute layer = site.first->getAttr(layerAttributeName))
