@@ -12,7 +12,7 @@
 #include "runtime/engine/JobFailure.h"
 #include "runtime/plan/Error.h"
 #include "test/unit/engine/EmulatedDevices.h"
-#include "test/unit/engine/TinyInputs.h"
+#include "test/unit/engine/TinyTraining.h"
 #include "test/unit/plan/StartedPlan.h"
 
 #include <gtest/gtest.h>
@@ -30,20 +30,6 @@ JobOptions deviceOptions() {
   return onDevices(hostKernelsOnDevices(referenceKernels()));
 }
 
-/// Trains a plan for some steps; all its bits.
-std::vector<std::byte> trainedBits(plan::Plan plan, JobOptions options) {
-  plan::Initializer &initializer = *plan.mutable_stages(0)->mutable_variables(0)->mutable_initializer();
-  initializer.set_kind(plan::Initializer::NORMAL);
-  initializer.set_stddev(0.1);
-  initializer.set_key("w");
-  Job job(std::move(plan), std::move(options));
-  job.initializeVariables();
-  TinyInputs inputs;
-  for (int step = 0; step < 5; ++step)
-    job.runStep(inputs);
-  return job.readVariable("w").bytes;
-}
-
 using Grid = std::tuple<int64_t, int64_t, int64_t>;
 class DeviceJob : public testing::TestWithParam<Grid> {};
 } // namespace
@@ -56,18 +42,8 @@ TEST_P(DeviceJob, GivesTheNumbersOfTheModel) {
       options.device.usesGraphs = usesGraphs;
       plan::Plan plan = tinyPipeline(dp, tp, microBatches);
       Job job(isStarted ? withStartedCollectives(plan) : plan, options);
-      job.initializeVariables();
-      TinyModel model{dp, tp, microBatches};
-      TinyInputs inputs;
-      for (int step = 0; step < 3; ++step) {
-        const StepMetrics &metrics = job.runStep(inputs);
-        EXPECT_EQ(metrics.loss, model.step());
-        EXPECT_EQ(metrics.value("rank_count"), static_cast<double>(2 * dp * tp));
-        EXPECT_EQ(numbersOf(job.readVariable("w")), std::vector<double>(model.w.begin(), model.w.end()));
-        job.verifyCopiesEqual();
-      }
-      for (int64_t rank = 0; rank < job.ranks(); ++rank)
-        EXPECT_EQ(job.highWaterBytes(rank), job.plannedBytes(rank)) << job.describeRank(rank);
+      expectNumbersOfModel(job, {dp, tp, microBatches});
+      expectArenasUsedAsPlanned(job);
       EXPECT_EQ(job.replayedPieces() > 0, usesGraphs);
     }
 }
@@ -76,15 +52,8 @@ INSTANTIATE_TEST_SUITE_P(Grids, DeviceJob,
                          testing::Values(Grid(1, 1, 1), Grid(1, 2, 3), Grid(2, 1, 2), Grid(2, 2, 3), Grid(3, 4, 5)));
 
 TEST(DeviceJobs, RendezvousSendsGiveTheSameNumbers) {
-  plan::Plan plan = tinyPipeline(2, 2, 3);
-  plan.mutable_channels(1)->set_depth(0);
-  plan.mutable_channels(1)->clear_receive_buffers();
-  Job job(plan, deviceOptions());
-  job.initializeVariables();
-  TinyModel model{2, 2, 3};
-  TinyInputs inputs;
-  for (int step = 0; step < 3; ++step)
-    EXPECT_EQ(job.runStep(inputs).loss, model.step());
+  Job job(withRendezvousSends(tinyPipeline(2, 2, 3)), deviceOptions());
+  expectNumbersOfModel(job, {2, 2, 3});
 }
 
 TEST(DeviceJobs, BitsAreThoseOfTheHost) {

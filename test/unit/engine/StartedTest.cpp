@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/engine/Job.h"
 #include "runtime/plan/Error.h"
-#include "test/unit/engine/TinyInputs.h"
+#include "test/unit/engine/TinyTraining.h"
 #include "test/unit/plan/StartedPlan.h"
 
 #include <gtest/gtest.h>
@@ -53,16 +53,8 @@ TEST_P(StartedJob, GivesTheNumbersOfTheModel) {
     JobOptions options = referenceOptions();
     options.communicationThreads = threads;
     Job job(startedPipeline(dp, tp, microBatches), options);
-    job.initializeVariables();
-    TinyModel model{dp, tp, microBatches};
-    TinyInputs inputs;
-    for (int step = 0; step < 3; ++step) {
-      EXPECT_EQ(job.runStep(inputs).loss, model.step());
-      EXPECT_EQ(numbersOf(job.readVariable("w")), std::vector<double>(model.w.begin(), model.w.end()));
-      job.verifyCopiesEqual();
-    }
-    for (int64_t rank = 0; rank < job.ranks(); ++rank)
-      EXPECT_EQ(job.highWaterBytes(rank), job.plannedBytes(rank)) << job.describeRank(rank);
+    expectNumbersOfModel(job, {dp, tp, microBatches});
+    expectArenasUsedAsPlanned(job);
   }
 }
 
