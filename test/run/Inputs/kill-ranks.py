@@ -19,7 +19,7 @@ from launched import ReservedPort, assert_nothing_left, marked_environment, proc
 plan, ranks, folder, kills = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 saved = os.path.join(folder, "saved")
 shared_before = shared_memory()
-WATCHDOG_SECONDS = 3  # 1 was over on a machine with 40 busy processes to a core
+WATCHDOG_SECONDS = 2  # 1 was over on a machine with 40 busy processes to a core
 MOST_SECONDS = 20  # to end, on a busy machine
 random.seed(int(os.environ.get("TGPT_KILL_SEED", "7")))
 # AddressSanitizer has its own words for crashes.
@@ -125,11 +125,12 @@ def kill_once(number):
     while target is None:  # its process has to be there
         target = next((process for process, of in processes_of(environment) if of == rank), None)
         assert time.monotonic() - start < MOST_SECONDS
-    # Half of them while ranks start and meet (nobody but a launcher knows of one that never came), half in training.
+    # Half of them while ranks start and meet (nobody but a launcher knows of one that never came), which is the first
+    # part of the time that a run of one step takes; half in training.
     starts = number % 2 == 0 and not on_machines
     if not starts:
         wait_for_a_step(before, run.processes)
-    time.sleep(random.uniform(0, first_step_seconds if starts else 0.2))
+    time.sleep(first_step_seconds * random.random() ** 3 if starts else random.uniform(0, 0.2))
     os.kill(target, by)
     killed = time.monotonic()
     errors = run.end(rank)
