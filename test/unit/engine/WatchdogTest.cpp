@@ -268,7 +268,7 @@ struct TwoRanks final : WaitPlace {
 
   plan::Plan plan = tinyPipeline(1, 1, 2);
   RankGrid grid{plan.mesh()};
-  InProcessWorld world{{2, 2}};
+  SharedMemoryWorld world{{2, 2}};
   FailureRecord record{world, plan, grid, /*hasCommunicationThreads=*/false};
   EventWord event;
 };
@@ -331,7 +331,7 @@ TEST(JobFailure, SaysWhetherAStepHadBegunOrWasOver) {
 
 // A machine that stood still, or a process that was suspended and goes on: ranks may have stood still with it.
 TEST(Watchdog, TimeInWhichItDidNotLookCountsLittle) {
-  InProcessWorld world({1, 1});
+  SharedMemoryWorld world({1, 1});
   int stuck = 0;
   std::function<double()> kernelSeconds = [] { return 0.0; };
   std::function<void()> onStuck = [&] { ++stuck; };
