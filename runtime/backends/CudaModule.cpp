@@ -32,7 +32,7 @@ static std::unique_ptr<DeviceTransport> connect(const DeviceTransportRequest &re
 extern "C" void tgptMakeCudaBackend(DeviceBackend &backend) {
   backend.device = makeCudaDevice();
   backend.kernels = deviceKernels("cuda", cuda::cublasLtKernelTable(), slowestFlopsPerSecond);
-  useFusedKernels(backend, cuda::cublasLtFusedKernels());
+  useFusedKernels(backend, cuda::cublasLtFusedKernels(), cuda::cublasLtKernelTable());
   useDeviceQueue(backend);
   backend.connect = connect;
 }

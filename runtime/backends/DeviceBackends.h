@@ -28,8 +28,10 @@ std::shared_ptr<const DeviceBackend> emulatedBackend(const EmulatedDeviceOptions
 /// Device kernels as a kernel set.
 KernelSet deviceKernels(std::string name, std::span<const cuda::DeviceKernel> table, double slowestFlopsPerSecond);
 
-/// Pairs of calls that one kernel does (cublaslt/Fusion.h).
-void useFusedKernels(DeviceBackend &backend, std::span<const cuda::FusedKernel> kernels);
+/// Pairs of calls that a product of `products` does (cublaslt/Fusion.h), and calls that a kernel of `table` takes
+/// together (fusion/CallGroup.h).
+void useFusedKernels(DeviceBackend &backend, std::span<const cuda::FusedKernel> products,
+                     std::span<const cuda::DeviceKernel> table);
 
 /// The queue and the faults of runtime/kernels/cuda.
 void useDeviceQueue(DeviceBackend &backend);

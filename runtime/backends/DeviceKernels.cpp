@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/backends/DeviceBackends.h"
 #include "runtime/kernels/cuda/Queue.h"
+#include "runtime/kernels/cuda/fusion/CallGroup.h"
 
 #include <algorithm>
 
@@ -28,17 +29,48 @@ KernelSet tgpt::runtime::deviceKernels(std::string name, std::span<const cuda::D
   return set;
 }
 
-void tgpt::runtime::useFusedKernels(DeviceBackend &backend, std::span<const cuda::FusedKernel> kernels) {
-  backend.fuse = [kernels](std::span<const SegmentCall> segment) {
+static void addPairs(std::span<const cuda::PlannedCall> calls, std::span<const cuda::FusedKernel> products,
+                     std::vector<bool> &isTaken, std::vector<FusedCalls> &found) {
+  for (cuda::FusedCall &pair : cuda::findFusions(calls, products)) {
+    FusedCalls fused;
+    fused.name = std::string(pair.kernel->first) + ", " + std::string(pair.kernel->second);
+    fused.first = pair.first;
+    fused.others = {pair.second};
+    fused.function = pair.kernel->function;
+    fused.workspaceBytes = pair.kernel->workspaceBytes ? pair.kernel->workspaceBytes(pair.call()) : 0;
+    fused.inputs = std::move(pair.inputs);
+    fused.outputs = std::move(pair.outputs);
+    fused.attributes = std::move(pair.attributes);
+    found.push_back(std::move(fused));
+    isTaken[pair.first] = isTaken[pair.second] = true;
+  }
+}
+
+static FusedCalls fusedCallsOf(cuda::CallGroup &group) {
+  FusedCalls fused;
+  fused.name = std::move(group.name);
+  fused.first = group.calls.front();
+  fused.others.assign(group.calls.begin() + 1, group.calls.end());
+  fused.function = group.function;
+  fused.workspaceBytes = group.workspaceBytes;
+  fused.inputs = std::move(group.inputs);
+  fused.outputs = std::move(group.outputs);
+  fused.attributes = std::move(group.attributes);
+  return fused;
+}
+
+void tgpt::runtime::useFusedKernels(DeviceBackend &backend, std::span<const cuda::FusedKernel> products,
+                                    std::span<const cuda::DeviceKernel> table) {
+  backend.fuse = [products, table](std::span<const SegmentCall> segment) {
     std::vector<cuda::PlannedCall> calls;
     for (const SegmentCall &call : segment)
-      calls.push_back({call.kernel, call.call});
+      calls.push_back({call.kernel, call.call, call.isTakenOnce});
+    std::vector<bool> isTaken(calls.size());
     std::vector<FusedCalls> found;
-    for (cuda::FusedCall &fused : cuda::findFusions(calls, kernels)) {
-      size_t workspaceBytes = fused.kernel->workspaceBytes ? fused.kernel->workspaceBytes(fused.call()) : 0;
-      found.push_back({fused.first, fused.second, fused.kernel->function, workspaceBytes, std::move(fused.inputs),
-                       std::move(fused.outputs), std::move(fused.attributes)});
-    }
+    addPairs(calls, products, isTaken, found);
+    for (auto find : {cuda::findResidualNorms, cuda::findTensorGroups})
+      for (cuda::CallGroup &group : find(calls, table, isTaken))
+        found.push_back(fusedCallsOf(group));
     return found;
   };
 }

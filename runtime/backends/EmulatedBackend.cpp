@@ -18,7 +18,7 @@ std::shared_ptr<const DeviceBackend> tgpt::runtime::emulatedBackend(const Emulat
   auto backend = std::make_shared<DeviceBackend>();
   backend->device = std::make_shared<EmulatedDevice>(options);
   backend->kernels = deviceKernels("cuda-emulated", cuda::emulated::productTable(), slowestFlopsPerSecond);
-  useFusedKernels(*backend, cuda::emulated::fusedKernels());
+  useFusedKernels(*backend, cuda::emulated::fusedKernels(), cuda::emulated::productTable());
   useDeviceQueue(*backend);
   backend->connect = [nccl = std::make_shared<EmulatedNccl>()](const DeviceTransportRequest &request) {
     return makeNcclTransport(request, nccl.get());

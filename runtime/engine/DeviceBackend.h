@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,17 +37,25 @@ struct DeviceQueue {
 struct SegmentCall {
   std::string_view kernel;
   KernelCall call;
+  std::vector<bool> isTakenOnce; // of each output: one instruction of the plan takes it; empty: not known
 };
 
-/// One call that does two of a segment: it runs in the place of `first`, and `second` is left out.
+/// One call that does several of a segment: it runs in the place of `first`, and the others are left out.
 struct FusedCalls {
-  size_t first = 0, second = 0;
+  std::string name; // "linear, gelu"
+  size_t first = 0;
+  std::vector<size_t> others;
   KernelFunction function = nullptr;
   size_t workspaceBytes = 0;
   std::vector<TensorView> inputs, outputs;
   Attributes attributes;
 
   KernelCall call() const { return {inputs, outputs, &attributes}; }
+};
+
+/// Calls that do several instructions, and how many these are.
+struct FusedCount {
+  int64_t calls = 0, instructions = 0;
 };
 
 struct DeviceBackend {

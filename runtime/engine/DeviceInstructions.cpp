@@ -13,6 +13,7 @@
 #include "runtime/engine/DeviceRank.h"
 #include "runtime/engine/InstructionRunners.h"
 #include "runtime/plan/Error.h"
+#include "runtime/plan/PlanText.h"
 #include "runtime/trace/InstructionEvent.h"
 
 using namespace tgpt;
@@ -43,12 +44,28 @@ void DeviceRank::issueKernel(const DeviceSegment &segment, int index) {
   if (segment.isLeftOut[at])
     return;
   const FusedCalls *fusion = segment.fusedAt[at];
-  device.issue(compute, instruction.source->opcode(), segment.accesses[at], [this, &instruction, fusion] {
+  device.issue(compute, instruction.source->opcode(), segment.accesses[at], [this, &segment, at, &instruction, fusion] {
     backend.bindQueue({compute, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base())});
     KernelStatus status = fusion ? fusion->function(fusion->call()) : instruction.function(instruction.call);
     if (!status.ok())
-      throw InstructionFailed(instruction, status.error);
+      throw InstructionFailed(instruction, status.error + companionsText(segment, at));
   });
+}
+
+/// " (in one call with instruction 13 (gelu, model.mlir:9:3 gelu))"; of many, the first, how many, and the last.
+std::string DeviceRank::companionsText(const DeviceSegment &segment, size_t index) const {
+  const FusedCalls *fusion = segment.fusedAt[index];
+  if (!fusion)
+    return "";
+  auto placeOf = [&](size_t other) {
+    return "instruction " + std::to_string(other) + " (" +
+           instructionAndLocation(request.plan, *segment.bound->instructions[other].source) + ")";
+  };
+  size_t count = fusion->others.size();
+  std::string text = " (in one call with " + placeOf(fusion->others.front());
+  if (count > 2)
+    text += ", " + std::to_string(count - 2) + " more";
+  return text + (count > 1 ? " and " + placeOf(fusion->others.back()) : "") + ")";
 }
 
 /// Without streams for them, started collectives run where they are started.

@@ -40,8 +40,7 @@ static DeviceBlock take(DeviceRuntime &device, const DeviceRankRequest &request,
 
 DeviceRank::DeviceRank(const DeviceRankRequest &request)
     : request(request), backend(*request.options.backend), device(*backend.device),
-      stage(request.plan.stages(static_cast<int>(request.grid.stageOf(request.rank)))),
-      number(request.device) {
+      stage(request.plan.stages(static_cast<int>(request.grid.stageOf(request.rank)))), number(request.device) {
   device.select(number);
   memory = take(device, request, number, static_cast<size_t>(stage.arena_bytes()), "arena");
   compute = OwnedStream(device, device.createStream("compute"));
@@ -60,13 +59,12 @@ void DeviceRank::bind(RankProgram &boundProgram, SchedulePlace &boundPlace, Devi
     tensor = OwnedStream(device, device.createStream("tensor"));
     data = OwnedStream(device, device.createStream("data"));
   }
+  countTakers();
   for (const BoundEntry &entry : program->entries()) {
     if (!segments.count(entry.segment))
       addSegment(*entry.segment);
     entries.push_back({&segments.at(entry.segment), entry.microBatch, 0, OwnedEvent(device, device.createEvent())});
   }
-  for (const auto &[bound, segment] : segments)
-    fused += static_cast<int64_t>(segment.fusions.size());
   layOutInputs();
   addMailboxes();
   takeWorkspace();
@@ -101,8 +99,28 @@ void DeviceRank::addSegment(const BoundSegment &bound) {
   cutIntoPieces(segment);
 }
 
+void DeviceRank::countTakers() {
+  for (const plan::Segment &segment : stage.segments())
+    for (const plan::Instruction &instruction : segment.instructions())
+      if (instruction.values_size() >= instruction.inputs_size())
+        for (int i = 0; i < instruction.inputs_size(); ++i)
+          ++takers[instruction.values(i)];
+}
+
+/// Of each output, by the numbers of values; empty where a plan has none.
+std::vector<bool> DeviceRank::takenOnce(const BoundInstruction &instruction) const {
+  const plan::Instruction &source = *instruction.source;
+  std::vector<bool> once;
+  if (source.values_size() == source.inputs_size() + source.outputs_size())
+    for (int i = source.inputs_size(); i < source.values_size(); ++i) {
+      auto found = takers.find(source.values(i));
+      once.push_back(source.values(i) != 0 && found != takers.end() && found->second == 1);
+    }
+  return once;
+}
+
 /// Sends and receives are no calls, but they are between some: all that they use counts.
-void DeviceRank::addFusions(DeviceSegment &segment) const {
+void DeviceRank::addFusions(DeviceSegment &segment) {
   const std::vector<BoundInstruction> &all = segment.bound->instructions;
   segment.fusedAt.resize(all.size());
   segment.isLeftOut.resize(all.size());
@@ -111,12 +129,17 @@ void DeviceRank::addFusions(DeviceSegment &segment) const {
   std::vector<SegmentCall> calls;
   for (const BoundInstruction &instruction : all) {
     bool isKernel = instruction.source->kind() == plan::Instruction::KERNEL;
-    calls.push_back({isKernel ? std::string_view(instruction.source->opcode()) : std::string_view(), instruction.call});
+    calls.push_back({isKernel ? std::string_view(instruction.source->opcode()) : std::string_view(), instruction.call,
+                     takenOnce(instruction)});
   }
   segment.fusions = backend.fuse(calls);
   for (const FusedCalls &fusion : segment.fusions) {
     segment.fusedAt[fusion.first] = &fusion;
-    segment.isLeftOut[fusion.second] = true;
+    for (size_t other : fusion.others)
+      segment.isLeftOut[other] = true;
+    FusedCount &count = fused[fusion.name];
+    ++count.calls;
+    count.instructions += 1 + static_cast<int64_t>(fusion.others.size());
     segment.accesses[fusion.first] = accessesOf(fusion.inputs, fusion.outputs);
   }
 }

@@ -69,7 +69,8 @@ public:
   /// "12345 bytes of arena, 4096 of workspace, 256 of inputs".
   std::string memoryText() const;
   int64_t replayedPieces() const { return replays; }
-  int64_t fusedCalls() const { return fused; }
+  /// By name: the calls that do several instructions of the bound segments, and how many of them.
+  const std::map<std::string, FusedCount> &fusedCalls() const { return fused; }
 
 private:
   static constexpr size_t noInput = ~size_t(0);
@@ -88,8 +89,8 @@ private:
     std::vector<Flight> flights;                     // by BoundInstruction::flight
     std::vector<std::vector<DeviceAccess>> accesses; // by instruction
     std::vector<FusedCalls> fusions;
-    std::vector<const FusedCalls *> fusedAt; // by instruction: the first of two that are one call
-    std::vector<bool> isLeftOut;             // by instruction: the second
+    std::vector<const FusedCalls *> fusedAt; // by instruction: the first of several that are one call
+    std::vector<bool> isLeftOut;             // by instruction: the others
     std::vector<size_t> inputs;              // by instruction: offset within the segment's inputs
     size_t inputBase = 0, inputBytes = 0;    // in the device's block of inputs
     std::vector<Piece> pieces;
@@ -110,7 +111,9 @@ private:
 
   // Setting up: DeviceRank.cpp.
   void addSegment(const BoundSegment &bound);
-  void addFusions(DeviceSegment &segment) const;
+  void countTakers();
+  std::vector<bool> takenOnce(const BoundInstruction &instruction) const;
+  void addFusions(DeviceSegment &segment);
   void cutIntoPieces(DeviceSegment &segment) const;
   void layOutInputs();
   void addMailboxes();
@@ -133,6 +136,7 @@ private:
   // Instruction by instruction: DeviceInstructions.cpp.
   void issue(const DeviceSegment &segment, int index);
   void issueKernel(const DeviceSegment &segment, int index);
+  std::string companionsText(const DeviceSegment &segment, size_t index) const;
   void issueCollective(const DeviceSegment &segment, int index);
   void issueSend(const DeviceSegment &segment, int index);
   void issueReceive(const DeviceSegment &segment, int index);
@@ -161,7 +165,9 @@ private:
   std::vector<int64_t> sentToItself, receivedFromItself; // by channel, in this step
   std::vector<Metric> metrics;                           // by the job's metric index
   OwnedEvent passed;                                     // with waitsForEach
-  int64_t replays = 0, fused = 0;
+  int64_t replays = 0;
+  std::map<std::string, FusedCount> fused;
+  std::map<uint32_t, int> takers; // of a value, by its number: instructions of the stage
   bool isCapturing = false;
 };
 

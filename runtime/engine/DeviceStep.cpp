@@ -154,7 +154,13 @@ void DeviceRank::awaitInstruction(const DeviceSegment &segment, const BoundInstr
   std::byte *noted = pinnedFaults.base() + entries.size() * sizeof(int32_t);
   device.copy(compute, noted, fault.base(), sizeof(int32_t));
   device.record(passed, compute);
-  await(passed);
+  try {
+    await(passed);
+  } catch (const InstructionFailed &) {
+    throw;
+  } catch (const Error &error) {
+    throw Error(error.what() + companionsText(segment, static_cast<size_t>(instruction.index)));
+  }
   device.touch(noted, sizeof(int32_t), false);
   if (int32_t found = *reinterpret_cast<const int32_t *>(noted))
     throw Error(backend.describeFault(found));

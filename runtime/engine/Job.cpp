@@ -136,11 +136,15 @@ int64_t Job::replayedPieces() const {
   return count;
 }
 
-int64_t Job::fusedCalls() const {
-  int64_t count = 0;
+std::map<std::string, FusedCount> Job::fusedCalls() const {
+  std::map<std::string, FusedCount> counts;
   for (const std::unique_ptr<DeviceRank> &device : impl->deviceRanks)
-    count += device ? device->fusedCalls() : 0;
-  return count;
+    if (device)
+      for (const auto &[name, count] : device->fusedCalls()) {
+        counts[name].calls += count.calls;
+        counts[name].instructions += count.instructions;
+      }
+  return counts;
 }
 
 bool Job::foundStuck() const {

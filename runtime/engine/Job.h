@@ -30,6 +30,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -147,8 +148,9 @@ public:
   std::vector<std::string> deviceSummary() const;
   /// Captured pieces that were launched since the start, on all ranks of this process.
   int64_t replayedPieces() const;
-  /// Pairs of calls that are one on the devices of this process, over their segments and slots.
-  int64_t fusedCalls() const;
+  /// Instructions that one call does together on the devices of this process, over their segments and slots, by
+  /// what they are ("linear, gelu").
+  std::map<std::string, FusedCount> fusedCalls() const;
 
   /// After a JobFailure: whether this process alone knows the places of all ranks, and so should report it.
   bool foundStuck() const;

@@ -8,12 +8,14 @@
 // add:   z[l,t] = x[l,t] + y[t]; z may be x. Serves residuals (no l) and biases.
 // add_n: y = x0 + x1 + ..., in operand order, in A, rounded once; y may be x0.
 // add moves 3 elements for each computed (2 where y is a bias, which stays in the
-// second-level cache), add_n one more than it has operands, up to 8 in a launch (beyond,
-// sums wait in A). Both should run at 90% of the memory's bandwidth.
+// second-level cache), add_n one more than it has operands, some 500 in a launch (beyond,
+// sums wait in A): the squared norms of all parameters are one. Both should run at 90% of
+// the memory's bandwidth.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/Elements.h"
 #include "runtime/kernels/cuda/Kernels.h"
+#include "runtime/kernels/cuda/TensorBatch.h"
 
 namespace tgpt::runtime::cuda::TGPT_TARGET {
 
@@ -31,7 +33,7 @@ template <typename T> struct Add {
   }
 };
 
-inline constexpr int mostOperands = 8;
+inline constexpr int mostOperands = int((argumentBytes - 64) / sizeof(void *));
 
 /// y = the sums so far (where there are any) + operands; kept in A unless `y` is set.
 template <typename T> struct AddN {
@@ -64,6 +66,13 @@ template <typename T> struct AddN {
   }
 };
 } // namespace
+
+template <int Vector, typename T>
+__global__ void __launch_bounds__(elementThreads) addOperands(const __grid_constant__ AddN<T> operation, int64_t n) {
+  constexpr int64_t share = int64_t(elementThreads) * Vector;
+  for (int64_t begin = blockIdx.x * share; begin < n; begin += gridDim.x * share)
+    applyToShare<Vector>(operation, begin, lesser(begin + share, n), true);
+}
 
 KernelStatus add(const KernelCall &call) {
   return forRealType(call.inputs[0].dtype, [&](auto zero) {
@@ -102,7 +111,12 @@ KernelStatus addN(const KernelCall &call) {
       o.before = first == 0 ? nullptr : sums;
       o.after = sums;
       o.y = isLast ? call.outputs[0].as<T>() : nullptr;
-      KernelStatus status = launchElements<vectorOf<T>>(o, n, aligned && areAligned(o.y));
+      aligned = aligned && areAligned(o.y);
+      constexpr int64_t mostBlocks = 1 << 20;
+      int64_t share = int64_t(elementThreads) * (aligned ? vectorOf<T> : 1);
+      LaunchShape shape(unsigned(std::min(ceilDiv(n, share), mostBlocks)), elementThreads);
+      KernelStatus status =
+          aligned ? launch(shape, addOperands<vectorOf<T>, T>, o, n) : launch(shape, addOperands<1, T>, o, n);
       if (!status.ok())
         return status;
     }

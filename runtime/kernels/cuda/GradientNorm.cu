@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // sum_squares: sum of x^2, squared and summed in f64: each block a part, the parts by one
-//              block. With attributes `chunks` and `chunk_dim` that dim is cut into so
+//              block. Two launches for many tensors (TensorBatch.h), input i to output i.
+//              With attributes `chunks` and `chunk_dim` that dim is cut into so
 //              many equal parts; the sums of their squares, rounded to A, in a tree.
 // clip_scale:  with n = count (times the loss scale) grad_norm = sqrt(norm_squared)/n;
 //              scale = min(1, max_norm/(grad_norm + 1e-6))/n; both 0 where
@@ -14,11 +15,13 @@
 // adjust_loss_scale: skips the step where norm_squared is not finite.
 // divide:      x/y, 0 where y is 0.
 // sum_squares reads each element once; should run at 85% of the memory's bandwidth. The
-// others are scalars in device memory, one thread: bound by the launch.//
+// others are scalars in device memory, one thread: bound by the launch.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/Kernels.h"
 #include "runtime/kernels/cuda/Reduce.h"
+#include "runtime/kernels/cuda/TensorBatch.h"
 #include "runtime/kernels/cuda/Tree.h"
 
 #include <limits>
@@ -27,8 +30,60 @@ namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 static constexpr int normThreads = 256;
 
-/// Part `p` is [outer, perPart, inner] of x [outer, size, inner], or of all of x where
-/// outer is 1.
+/// Of a thread, of x[0, run).
+template <int V, typename A> __device__ void addSquaresOf(const A *x, int64_t run, double &sum) {
+  for (int64_t i = int64_t(threadIdx.x) * V; i < run; i += normThreads * V) {
+    if (i + V <= run) {
+      Pack<A, V> in = loadPack<V>(x + i);
+      TGPT_UNROLL
+      for (int k = 0; k < V; ++k)
+        sum += double(in.at[k]) * double(in.at[k]);
+    } else {
+      for (int64_t j = i; j < run; ++j)
+        sum += double(x[j]) * double(x[j]);
+    }
+  }
+}
+
+namespace {
+template <typename A> struct SquaredTensor {
+  const A *x;
+  A *to;
+  int64_t elements, perPart;
+};
+template <typename A> using SquaresBatch = TensorBatch<SquaredTensor<A>, mostTensors<SquaredTensor<A>>(sizeof(void *))>;
+} // namespace
+
+template <typename A>
+__global__ void __launch_bounds__(normThreads)
+    squaresOfParts(const __grid_constant__ SquaresBatch<A> batch, double *sums) {
+  int at = batch.tensorOf(blockIdx.x);
+  const SquaredTensor<A> &o = batch.tensors[at];
+  int64_t begin = (blockIdx.x - batch.firstBlock[at]) * o.perPart;
+  int64_t run = begin + o.perPart < o.elements ? o.perPart : o.elements - begin;
+  double sum = 0;
+  if (areAlignedOnDevice(o.x))
+    addSquaresOf<vectorOf<A>>(o.x + begin, run, sum);
+  else
+    addSquaresOf<1>(o.x + begin, run, sum);
+  sum = sumOverBlock<normThreads>(sum);
+  if (threadIdx.x == 0)
+    sums[blockIdx.x] = sum;
+}
+
+/// A block for each tensor.
+template <typename A>
+__global__ void __launch_bounds__(normThreads)
+    addSquares(const __grid_constant__ SquaresBatch<A> batch, const double *sums) {
+  double sum = 0;
+  for (int64_t i = batch.firstBlock[blockIdx.x] + threadIdx.x; i < batch.firstBlock[blockIdx.x + 1]; i += normThreads)
+    sum += sums[i];
+  sum = sumOverBlock<normThreads>(sum);
+  if (threadIdx.x == 0)
+    *batch.tensors[blockIdx.x].to = A(sum);
+}
+
+/// Part `p` is [outer, perPart, inner] of x [outer, size, inner].
 template <typename A> struct SquaresOperands {
   const A *x;
   double *sums;
@@ -39,33 +94,11 @@ template <typename A, int V> __global__ void __launch_bounds__(normThreads) squa
   int64_t begin = blockIdx.x * o.perPart, size = begin + o.perPart < o.size ? o.perPart : o.size - begin;
   int64_t run = size * o.inner;
   double sum = 0;
-  for (int64_t outer = 0; outer < o.outer; ++outer) {
-    const A *x = o.x + (outer * o.size + begin) * o.inner;
-    for (int64_t i = int64_t(threadIdx.x) * V; i < run; i += normThreads * V) {
-      if (i + V <= run) {
-        Pack<A, V> in = loadPack<V>(x + i);
-        TGPT_UNROLL
-        for (int k = 0; k < V; ++k)
-          sum += double(in.at[k]) * double(in.at[k]);
-      } else {
-        for (int64_t j = i; j < run; ++j)
-          sum += double(x[j]) * double(x[j]);
-      }
-    }
-  }
+  for (int64_t outer = 0; outer < o.outer; ++outer)
+    addSquaresOf<V>(o.x + (outer * o.size + begin) * o.inner, run, sum);
   sum = sumOverBlock<normThreads>(sum);
   if (threadIdx.x == 0)
     o.sums[blockIdx.x] = sum;
-}
-
-template <typename A>
-__global__ void __launch_bounds__(normThreads) addSquares(const double *sums, int64_t parts, A *to) {
-  double sum = 0;
-  for (int64_t i = threadIdx.x; i < parts; i += normThreads)
-    sum += sums[i];
-  sum = sumOverBlock<normThreads>(sum);
-  if (threadIdx.x == 0)
-    *to = A(sum);
 }
 
 template <typename A> __global__ void addSquaresInTree(const double *sums, int64_t parts, A *to) {
@@ -73,18 +106,17 @@ template <typename A> __global__ void addSquaresInTree(const double *sums, int64
 }
 
 namespace {
+/// Elements of a part, of which there are up to 1024.
+int64_t squaresPerPart(const TensorView &x) {
+  constexpr int64_t leastElements = 8192, mostParts = 1024;
+  return std::max((ceilDiv(x.elements(), mostParts) + 3) / 4 * 4, leastElements);
+}
+
 /// How x is cut: see SquaresOperands.
 struct SquaresCut {
   explicit SquaresCut(const KernelCall &call) {
     const TensorView &x = call.inputs[0];
     parts = call.attributes->integer("chunks");
-    if (parts == 0 || x.rank == 0) { // by the number of elements
-      constexpr int64_t leastElements = 8192, mostParts = 1024;
-      size = x.elements();
-      perPart = std::max((ceilDiv(size, mostParts) + 3) / 4 * 4, leastElements);
-      parts = ceilDiv(size, perPart);
-      return;
-    }
     int64_t dim = call.attributes->integer("chunk_dim");
     for (int64_t i = 0; i < dim; ++i)
       outer *= x.shape[i];
@@ -97,11 +129,21 @@ struct SquaresCut {
 };
 } // namespace
 
-size_t sumSquaresWorkspace(const KernelCall &call) {
-  return Scratch::roundUp(size_t(SquaresCut(call).parts) * sizeof(double));
+static bool isChunked(const KernelCall &call) {
+  return call.attributes->integer("chunks") > 0 && call.inputs[0].rank > 0;
 }
 
-KernelStatus sumSquares(const KernelCall &call) {
+/// Of many tensors: what the largest needs; those that fit into the queue's workspace together share a launch.
+size_t sumSquaresWorkspace(const KernelCall &call) {
+  if (isChunked(call))
+    return Scratch::roundUp(size_t(SquaresCut(call).parts) * sizeof(double));
+  int64_t most = 0;
+  for (const TensorView &x : call.inputs)
+    most = std::max(most, ceilDiv(x.elements(), squaresPerPart(x)));
+  return Scratch::roundUp(size_t(most) * sizeof(double));
+}
+
+static KernelStatus sumSquaresOfChunks(const KernelCall &call) {
   SquaresCut cut(call);
   double *sums = Scratch().take<double>(cut.parts);
   if (!sums)
@@ -109,7 +151,6 @@ KernelStatus sumSquares(const KernelCall &call) {
   return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
     using A = decltype(zero);
     SquaresOperands<A> o{call.inputs[0].as<A>(), sums, cut.outer, cut.size, cut.inner, cut.perPart};
-    A *to = call.outputs[0].as<A>();
     constexpr int vector = vectorOf<A>;
     bool wholeVectors = cut.outer == 1 ? cut.perPart * cut.inner % vector == 0 || cut.parts == 1
                                        : cut.size * cut.inner % vector == 0 && cut.perPart * cut.inner % vector == 0;
@@ -118,9 +159,35 @@ KernelStatus sumSquares(const KernelCall &call) {
     wholeVectors &&areAligned(o.x) ? launches.then(shape, squaresOfPart<A, vector>, o)
                                    : launches.then(shape, squaresOfPart<A, 1>, o);
     ChunkRange range = ChunkRange::of(*call.attributes);
-    call.attributes->integer("chunks") > 0
-        ? launches.then(LaunchShape(1, 1), addSquaresInTree<A>, sums + range.first, range.count, to)
-        : launches.then(LaunchShape(1, normThreads), addSquares<A>, sums, cut.parts, to);
+    launches.then(LaunchShape(1, 1), addSquaresInTree<A>, sums + range.first, range.count, call.outputs[0].as<A>());
+    return launches;
+  });
+}
+
+KernelStatus sumSquares(const KernelCall &call) {
+  if (isChunked(call))
+    return sumSquaresOfChunks(call);
+  if (queue().workspaceBytes < sumSquaresWorkspace(call))
+    return {workspaceTooSmall};
+  auto *sums = static_cast<double *>(queue().workspace);
+  int64_t mostParts = int64_t(queue().workspaceBytes / sizeof(double));
+  return forAccumulatorType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
+    using A = decltype(zero);
+    SquaresBatch<A> batch;
+    Launches launches;
+    auto flush = [&] {
+      launches.then(LaunchShape(unsigned(batch.blocks()), normThreads), squaresOfParts<A>, batch, sums)
+          .then(LaunchShape(unsigned(batch.count), normThreads), addSquares<A>, batch, sums);
+      batch.clear();
+    };
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const TensorView &x = call.inputs[i];
+      int64_t perPart = squaresPerPart(x), parts = ceilDiv(x.elements(), perPart);
+      if (batch.isFull() || (batch.count > 0 && batch.blocks() + parts > mostParts))
+        flush();
+      batch.add({x.as<A>(), call.outputs[i].as<A>(), x.elements(), perPart}, parts);
+    }
+    flush();
     return launches;
   });
 }

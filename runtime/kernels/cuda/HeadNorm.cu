@@ -12,7 +12,8 @@
 // numbers a row. 2 and 3 elements of memory traffic for each computed; 75% of the
 // memory's bandwidth expected for heads of 64 and 128. With attribute `chunks`, dw is
 // [samples,c]: of each sample the tree over so many chunks of heads, each summed over
-// the positions.//
+// the positions.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/RmsRow.h"
 
@@ -22,9 +23,15 @@ KernelStatus headNorm(const KernelCall &call) {
   const TensorView &x = call.inputs[0], &w = call.inputs[1];
   return forRealType(x.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
-    AccumulatorOf<T> *rstd = nullptr;
-    return launchRms(x.as<T>(), w.as<T>(), call.outputs[0].as<T>(), rstd, x.elements() / w.dim(0), w.dim(0),
-                     call.attributes->real("epsilon"));
+    RmsOperands<T> o{x.as<T>(),
+                     w.as<T>(),
+                     {},
+                     nullptr,
+                     call.outputs[0].as<T>(),
+                     nullptr,
+                     w.dim(0),
+                     call.attributes->real("epsilon")};
+    return launchRms(o, x.elements() / w.dim(0));
   });
 }
 
@@ -35,7 +42,7 @@ size_t headNormGradWorkspace(const KernelCall &call) {
 KernelStatus headNormGrad(const KernelCall &call) {
   return forRealType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
-    return launchRmsGrad<T>(call, nullptr, call.attributes->real("epsilon"));
+    return launchRmsGrad<T>(call, nullptr, {}, call.attributes->real("epsilon"));
   });
 }
 

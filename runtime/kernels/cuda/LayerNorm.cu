@@ -8,11 +8,14 @@
 // mean and rstd = 1 / sqrt(variance + epsilon) of each row, y = (x - mean) rstd w + bias.
 // With n = (x - mean) rstd, g = dy w: dx = rstd (g - mean(g) - n mean(g n)),
 // dw = sum over rows of dy n, dbias = sum over rows of dy.
+// With a residual (fusion/ResidualNorms.h): x = u + v, written too, rounded as by `add`, and
+// read again; or dx + r in the place of dx. The bits are those of the two calls.
 // x, y, dy, dx T[rows,d], w, bias T[d], mean, rstd A[rows], dw, dbias A[d]; sums in A,
 // the variance from x - mean. A block reads its row three times forward, twice backward,
 // all but the first from the first-level cache: 2 and 3 elements of memory traffic for
-// each computed; 80% of the memory's bandwidth expected from d = 1024 on. dw and dbias as
-// in RmsNorm.cu.//
+// each computed, 4 with a residual (5 and 6 in two calls); 80% of the memory's bandwidth
+// expected from d = 1024 on. dw and dbias as in RmsNorm.cu.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/NormRows.h"
 
@@ -20,7 +23,8 @@ namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 template <typename T> struct LayerNormOperands {
   const T *x, *w, *bias;
-  T *y;
+  Addend<T> addend;
+  T *sum, *y;
   AccumulatorOf<T> *mean, *rstd;
   int64_t width;
   double epsilon;
@@ -30,14 +34,16 @@ template <typename T, int V, int Threads>
 __global__ void __launch_bounds__(Threads) layerNormRow(LayerNormOperands<T> o) {
   using A = AccumulatorOf<T>;
   int64_t row = blockIdx.x, width = o.width;
-  const T *x = o.x + row * width;
+  const T *x = o.x + row * width, *addend = o.addend.at(row, width);
+  T *sums = addend ? o.sum + row * width : nullptr;
   A sum = 0, squares = 0;
   forColumns<V, Threads>(width, [&](int64_t j) {
-    Pack<T, V> in = loadPack<V>(x + j);
+    Pack<T, V> in = readSum<V>(x, addend, sums, j);
     TGPT_UNROLL
     for (int k = 0; k < V; ++k)
       sum += load(in.at[k]);
   });
+  x = addend ? sums : x; // a thread reads what it wrote itself
   A mean = sumOverBlock<Threads>(sum) / A(width);
   forColumns<V, Threads>(width, [&](int64_t j) {
     Pack<T, V> in = loadPack<V>(x + j);
@@ -62,6 +68,7 @@ __global__ void __launch_bounds__(Threads) layerNormRow(LayerNormOperands<T> o) 
 template <typename T> struct LayerNormGradOperands {
   const T *dy, *x, *w;
   const AccumulatorOf<T> *mean, *rstd;
+  Addend<T> addend;
   T *dx;
   AccumulatorOf<T> *partial; ///< of each part dw, then dbias
 };
@@ -102,7 +109,7 @@ __global__ void __launch_bounds__(Threads) layerNormGradPart(LayerNormGradOperan
     int64_t row = rows.row(part, i);
     if (row >= rows.rows)
       break;
-    const T *x = o.x + row * width, *dy = o.dy + row * width;
+    const T *x = o.x + row * width, *dy = o.dy + row * width, *addend = o.addend.at(row, width);
     A mean = o.mean[row], rstd = o.rstd[row], meanG, meanGN;
     sumRow<V, Threads>(dy, x, o.w, mean, rstd, width, meanG, meanGN);
     meanG /= A(width);
@@ -119,7 +126,7 @@ __global__ void __launch_bounds__(Threads) layerNormGradPart(LayerNormGradOperan
       }
       addTo(sumsAt(0, j), dw);
       addTo(sumsAt(1, j), dbias);
-      storePack(o.dx + row * width + j, out);
+      storePack(o.dx + row * width + j, addend ? sumOf(loadPack<V>(addend + j), out) : out);
     });
   }
   if constexpr (InShared)
@@ -138,12 +145,15 @@ KernelStatus layerNorm(const KernelCall &call) {
     LayerNormOperands<T> o{x.as<T>(),
                            call.inputs[1].as<T>(),
                            call.inputs[2].as<T>(),
+                           addendOf<T>(call, 3),
+                           call.outputs.size() > 3 ? call.outputs[3].as<T>() : nullptr,
                            call.outputs[0].as<T>(),
                            call.outputs[1].as<A>(),
                            call.outputs[2].as<A>(),
                            x.dim(-1),
                            call.attributes->real("epsilon")};
-    bool aligned = o.width % vector == 0 && areAligned(o.x, o.w, o.bias, o.y), narrow = o.width <= mostNarrowWidth;
+    bool aligned = o.width % vector == 0 && areAligned(o.x, o.w, o.bias, o.addend.data, o.sum, o.y),
+         narrow = o.width <= mostNarrowWidth;
     LaunchShape shape(unsigned(x.rows()), unsigned(narrow ? narrowThreads : wideThreads));
     if (narrow)
       return aligned ? launch(shape, layerNormRow<T, vector, narrowThreads>, o)
@@ -161,7 +171,7 @@ template <typename T>
 static void launchGradParts(Launches &launches, const LayerNormGradOperands<T> &o, const PartRows &rows) {
   constexpr int vector = vectorOf<T>;
   size_t shared = sharedSums<AccumulatorOf<T>>(rows.width, 2);
-  bool aligned = rows.width % vector == 0 && areAligned(o.dy, o.x, o.w, o.dx);
+  bool aligned = rows.width % vector == 0 && areAligned(o.dy, o.x, o.w, o.addend.data, o.dx);
   auto launchWith = [&](auto kernel, int threads, size_t bytes) {
     launches.then(LaunchShape(unsigned(rows.count()), unsigned(threads), bytes), kernel, o, rows);
   };
@@ -185,13 +195,9 @@ KernelStatus layerNormGrad(const KernelCall &call) {
     A *partial = Scratch().take<A>(2 * rows.count() * d);
     if (!partial)
       return {workspaceTooSmall};
-    LayerNormGradOperands<T> o{call.inputs[0].as<T>(),
-                               call.inputs[1].as<T>(),
-                               call.inputs[2].as<T>(),
-                               call.inputs[3].as<A>(),
-                               call.inputs[4].as<A>(),
-                               call.outputs[0].as<T>(),
-                               partial};
+    LayerNormGradOperands<T> o{
+        call.inputs[0].as<T>(), call.inputs[1].as<T>(), call.inputs[2].as<T>(),  call.inputs[3].as<A>(),
+        call.inputs[4].as<A>(), addendOf<T>(call, 5),   call.outputs[0].as<T>(), partial};
     Launches launches;
     launchGradParts(launches, o, rows);
     Parts<A> parts{partial, rows.samples, rows.parts, 2 * d, rows.first, rows.summed};

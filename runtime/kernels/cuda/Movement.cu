@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fill:  every element = value.
+// fill:  every element = value; of many tensors in a launch (TensorBatch.h), all outputs.
 // copy:  y = x, any dtype; the same buffer is allowed. Serves buckets.
 // slice: y = x[offset : offset + y.dim(dim)] along dim, any dtype.
 // Elements are moved as bits of 2, 4 or 8 bytes, 16 bytes a thread where rows allow it;
@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/Elements.h"
 #include "runtime/kernels/cuda/Kernels.h"
+#include "runtime/kernels/cuda/TensorBatch.h"
 
 #include "runtime/kernels/api/BFloat16.h"
 #include "runtime/kernels/api/Float16.h"
@@ -23,6 +24,13 @@
 namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 namespace {
+template <typename Bits> struct FilledTensor {
+  Bits *y;
+  int64_t elements;
+};
+template <typename Bits>
+using FillBatch = TensorBatch<FilledTensor<Bits>, mostTensors<FilledTensor<Bits>>(sizeof(uint64_t))>;
+
 template <typename Bits> struct Fill {
   Bits value;
   Bits *y;
@@ -46,14 +54,36 @@ template <typename Bits> struct CopyRows {
 };
 } // namespace
 
-template <typename Bits> static KernelStatus fillWith(const TensorView &y, Bits value) {
-  return launchElements<vectorOf<Bits>>(Fill<Bits>{value, y.as<Bits>()}, y.elements(), areAligned(y.data));
+template <typename Bits> inline constexpr int64_t filledPerBlock = int64_t(elementThreads) * vectorOf<Bits> * 16;
+
+template <typename Bits>
+__global__ void __launch_bounds__(elementThreads)
+    fillTensors(const __grid_constant__ FillBatch<Bits> batch, Bits value) {
+  int at = batch.tensorOf(blockIdx.x);
+  const FilledTensor<Bits> &o = batch.tensors[at];
+  int64_t begin = (blockIdx.x - batch.firstBlock[at]) * filledPerBlock<Bits>;
+  applyToShare<vectorOf<Bits>>(Fill<Bits>{value, o.y}, begin, lesser(begin + filledPerBlock<Bits>, o.elements),
+                               areAlignedOnDevice(o.y));
+}
+
+template <typename Bits> static KernelStatus fillWith(std::span<const TensorView> tensors, Bits value) {
+  FillBatch<Bits> batch;
+  KernelStatus status;
+  for (size_t i = 0; i < tensors.size() && status.ok(); ++i) {
+    int64_t elements = tensors[i].elements();
+    batch.add({tensors[i].as<Bits>(), elements}, ceilDiv(elements, filledPerBlock<Bits>));
+    if (!batch.isFull() && i + 1 < tensors.size())
+      continue;
+    status = launch(LaunchShape(unsigned(batch.blocks()), elementThreads), fillTensors<Bits>, batch, value);
+    batch.clear();
+  }
+  return status;
 }
 
 KernelStatus fill(const KernelCall &call) {
-  const TensorView &y = call.outputs[0];
+  std::span<const TensorView> y = call.outputs;
   double value = call.attributes->real("value");
-  switch (y.dtype) {
+  switch (y[0].dtype) {
   case DType::F64: return fillWith(y, std::bit_cast<uint64_t>(value));
   case DType::F32: return fillWith(y, std::bit_cast<uint32_t>(float(value)));
   case DType::BF16: return fillWith(y, toBFloat16(value).bits);

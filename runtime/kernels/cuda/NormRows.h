@@ -78,6 +78,59 @@ template <typename A> size_t sharedSums(int64_t width, int64_t vectors) {
   return bytes <= most ? bytes : 0;
 }
 
+/// Another tensor that a norm adds to what it reads, or to what it makes: its row `row % rows`; none where `data` is
+/// null.
+template <typename T> struct Addend {
+  const T *data = nullptr;
+  int64_t rows = 1;
+
+  __device__ const T *at(int64_t row, int64_t width) const { return data ? data + row % rows * width : nullptr; }
+};
+
+/// Operand `input` of a call that has it: rows of the width of input 0.
+template <typename T> Addend<T> addendOf(const KernelCall &call, size_t input) {
+  if (call.inputs.size() <= input)
+    return {};
+  const TensorView &addend = call.inputs[input];
+  return {addend.as<T>(), addend.elements() / call.inputs[0].dim(-1)};
+}
+
+/// a + b, rounded by itself: never one with the product that made an operand. As the kernel `add` does it.
+__device__ __forceinline__ float addAlone(float a, float b) {
+#ifdef __CUDACC__
+  return __fadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+__device__ __forceinline__ double addAlone(double a, double b) {
+#ifdef __CUDACC__
+  return __dadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+
+/// What `add` makes of N elements.
+template <typename T, int N> __device__ __forceinline__ Pack<T, N> sumOf(const Pack<T, N> &a, const Pack<T, N> &b) {
+  Pack<T, N> sum;
+  TGPT_UNROLL
+  for (int k = 0; k < N; ++k)
+    sum.at[k] = store<T>(addAlone(load(a.at[k]), load(b.at[k])));
+  return sum;
+}
+
+/// x, or x + addend, which then goes to `sum` too.
+template <int N, typename T>
+__device__ __forceinline__ Pack<T, N> readSum(const T *x, const T *addend, T *sum, int64_t j) {
+  Pack<T, N> in = loadPack<N>(x + j);
+  if (addend) {
+    in = sumOf(in, loadPack<N>(addend + j));
+    storePack(sum + j, in);
+  }
+  return in;
+}
+
 /// Adds `more` to the sums at `at`.
 template <int V, typename A> __device__ __forceinline__ void addTo(A *at, const Pack<A, V> &more) {
   Pack<A, V> sums = loadPack<V>(at);

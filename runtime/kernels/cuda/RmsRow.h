@@ -15,12 +15,13 @@
 
 namespace tgpt::runtime::cuda::TGPT_TARGET {
 
+/// Of x, or of x + addend, which then goes to `sum`.
 template <int V, int Threads, typename T>
-__device__ AccumulatorOf<T> rstdOfRow(const T *x, int64_t width, AccumulatorOf<T> epsilon) {
+__device__ AccumulatorOf<T> rstdOfRow(const T *x, const T *addend, T *sum, int64_t width, AccumulatorOf<T> epsilon) {
   using A = AccumulatorOf<T>;
   A squares = 0;
   forColumns<V, Threads>(width, [&](int64_t j) {
-    Pack<T, V> in = loadPack<V>(x + j);
+    Pack<T, V> in = readSum<V>(x, addend, sum, j);
     TGPT_UNROLL
     for (int k = 0; k < V; ++k)
       squares += load(in.at[k]) * load(in.at[k]);
@@ -28,27 +29,38 @@ __device__ AccumulatorOf<T> rstdOfRow(const T *x, int64_t width, AccumulatorOf<T
   return A(1) / std::sqrt(sumOverBlock<Threads>(squares) / A(width) + epsilon);
 }
 
-/// y = x rstd w; rstd may be null.
-template <typename T, int V, int Threads>
-__global__ void __launch_bounds__(Threads)
-    rmsRow(const T *x, const T *w, T *y, AccumulatorOf<T> *rstd, int64_t width, double epsilon) {
+template <typename T> struct RmsOperands {
+  const T *x, *w;
+  Addend<T> addend;
+  T *sum, *y;
+  AccumulatorOf<T> *rstd; ///< may be null
+  int64_t width;
+  double epsilon;
+};
+
+/// y = x rstd w.
+template <typename T, int V, int Threads> __global__ void __launch_bounds__(Threads) rmsRow(RmsOperands<T> o) {
   using A = AccumulatorOf<T>;
-  int64_t row = blockIdx.x;
-  A r = rstdOfRow<V, Threads>(x + row * width, width, A(epsilon));
-  if (rstd && threadIdx.x == 0)
-    rstd[row] = r;
+  int64_t row = blockIdx.x, width = o.width;
+  const T *x = o.x + row * width, *addend = o.addend.at(row, width);
+  T *sums = addend ? o.sum + row * width : nullptr;
+  A r = rstdOfRow<V, Threads>(x, addend, sums, width, A(o.epsilon));
+  x = addend ? sums : x; // a thread reads what it wrote itself
+  if (o.rstd && threadIdx.x == 0)
+    o.rstd[row] = r;
   forColumns<V, Threads>(width, [&](int64_t j) {
-    Pack<T, V> in = loadPack<V>(x + row * width + j), weights = loadPack<V>(w + j), out;
+    Pack<T, V> in = loadPack<V>(x + j), weights = loadPack<V>(o.w + j), out;
     TGPT_UNROLL
     for (int k = 0; k < V; ++k)
       out.at[k] = store<T>(load(in.at[k]) * r * load(weights.at[k]));
-    storePack(y + row * width + j, out);
+    storePack(o.y + row * width + j, out);
   });
 }
 
 template <typename T> struct RmsGradOperands {
   const T *dy, *x, *w;
   const AccumulatorOf<T> *rstd; ///< null: computed anew
+  Addend<T> addend;
   T *dx;
   AccumulatorOf<T> *partial;
   double epsilon;
@@ -70,8 +82,8 @@ __global__ void __launch_bounds__(Threads, 2) rmsGradPart(RmsGradOperands<T> o, 
     int64_t row = rows.row(part, i);
     if (row >= rows.rows)
       break;
-    const T *x = o.x + row * width, *dy = o.dy + row * width;
-    A r = o.rstd ? o.rstd[row] : rstdOfRow<V, Threads>(x, width, A(o.epsilon)), dot = 0;
+    const T *x = o.x + row * width, *dy = o.dy + row * width, *addend = o.addend.at(row, width);
+    A r = o.rstd ? o.rstd[row] : rstdOfRow<V, Threads, T>(x, nullptr, nullptr, width, A(o.epsilon)), dot = 0;
     forColumns<V, Threads>(width, [&](int64_t j) {
       Pack<T, V> dys = loadPack<V>(dy + j), xs = loadPack<V>(x + j), ws = loadPack<V>(o.w + j);
       TGPT_UNROLL
@@ -89,7 +101,7 @@ __global__ void __launch_bounds__(Threads, 2) rmsGradPart(RmsGradOperands<T> o, 
         out.at[k] = store<T>(r * (d * load(ws.at[k]) - v * slope));
       }
       addTo(sumsAt(j), dw);
-      storePack(o.dx + row * width + j, out);
+      storePack(o.dx + row * width + j, addend ? sumOf(loadPack<V>(addend + j), out) : out);
     });
   }
   if constexpr (InShared)
@@ -97,7 +109,8 @@ __global__ void __launch_bounds__(Threads, 2) rmsGradPart(RmsGradOperands<T> o, 
 }
 
 /// The part kernel, then the tree over the parts into dw. `rstd`: given, or null.
-template <typename T> KernelStatus launchRmsGrad(const KernelCall &call, const AccumulatorOf<T> *rstd, double epsilon) {
+template <typename T>
+KernelStatus launchRmsGrad(const KernelCall &call, const AccumulatorOf<T> *rstd, Addend<T> addend, double epsilon) {
   using A = AccumulatorOf<T>;
   constexpr int vector = vectorOf<T>;
   PartRows rows = partRowsOf(call);
@@ -108,11 +121,12 @@ template <typename T> KernelStatus launchRmsGrad(const KernelCall &call, const A
                               call.inputs[1].as<T>(),
                               call.inputs[2].as<T>(),
                               rstd,
+                              addend,
                               call.outputs[0].as<T>(),
                               partial,
                               epsilon};
   size_t shared = sharedSums<A>(rows.width, 1);
-  bool aligned = rows.width % vector == 0 && areAligned(operands.dy, operands.x, operands.w, operands.dx);
+  bool aligned = rows.width % vector == 0 && areAligned(operands.dy, operands.x, operands.w, addend.data, operands.dx);
   Launches launches;
   auto launchWith = [&](auto kernel, int threads, size_t bytes) {
     launches.then(LaunchShape(unsigned(rows.count()), unsigned(threads), bytes), kernel, operands, rows);
@@ -131,17 +145,14 @@ template <typename T> KernelStatus launchRmsGrad(const KernelCall &call, const A
   return launches;
 }
 
-template <typename T>
-KernelStatus launchRms(const T *x, const T *w, T *y, AccumulatorOf<T> *rstd, int64_t rows, int64_t width,
-                       double epsilon) {
+template <typename T> KernelStatus launchRms(const RmsOperands<T> &o, int64_t rows) {
   constexpr int vector = vectorOf<T>;
-  bool aligned = width % vector == 0 && areAligned(x, w, y), narrow = width <= mostNarrowWidth;
+  bool aligned = o.width % vector == 0 && areAligned(o.x, o.w, o.addend.data, o.sum, o.y),
+       narrow = o.width <= mostNarrowWidth;
   LaunchShape shape(unsigned(rows), unsigned(narrow ? narrowThreads : wideThreads));
   if (narrow)
-    return aligned ? launch(shape, rmsRow<T, vector, narrowThreads>, x, w, y, rstd, width, epsilon)
-                   : launch(shape, rmsRow<T, 1, narrowThreads>, x, w, y, rstd, width, epsilon);
-  return aligned ? launch(shape, rmsRow<T, vector, wideThreads>, x, w, y, rstd, width, epsilon)
-                 : launch(shape, rmsRow<T, 1, wideThreads>, x, w, y, rstd, width, epsilon);
+    return aligned ? launch(shape, rmsRow<T, vector, narrowThreads>, o) : launch(shape, rmsRow<T, 1, narrowThreads>, o);
+  return aligned ? launch(shape, rmsRow<T, vector, wideThreads>, o) : launch(shape, rmsRow<T, 1, wideThreads>, o);
 }
 
 } // namespace tgpt::runtime::cuda::TGPT_TARGET

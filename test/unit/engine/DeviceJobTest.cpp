@@ -182,6 +182,30 @@ TEST(DeviceJobs, AKernelThatFailsIsNamed) {
               std::string(place) + "add: it has no hands");
 }
 
+/// A kernel that does a slice and the sum behind it, and fails.
+TEST(DeviceJobs, AllThatAFailedCallDidIsNamed) {
+  for (bool waitsForEach : {false, true}) {
+    auto backend = hostKernelsOnDevices(referenceKernels());
+    backend->fuse = [](std::span<const SegmentCall> segment) {
+      std::vector<FusedCalls> found;
+      for (size_t i = 0; i + 1 < segment.size(); ++i)
+        if (segment[i].kernel == "slice" && segment[i + 1].kernel == "add") {
+          FusedCalls &fused = found.emplace_back();
+          fused.name = "slice, add";
+          fused.first = i;
+          fused.others = {i + 1};
+          fused.function = [](const KernelCall &) { return KernelStatus{"they do not go together"}; };
+        }
+      return found;
+    };
+    JobOptions options = onDevices(backend);
+    options.device.waitsForEach = waitsForEach;
+    EXPECT_EQ(errorOfMischief(Mischief::None, options, 0),
+              "rank 0 (dp 0, pp 0, tp 0), stage 0, segment 'forward', instruction 1 (slice), micro-batch 0: they do "
+              "not go together (in one call with instruction 2 (add, tiny.mlir:7:3 add))");
+  }
+}
+
 TEST(DeviceJobs, AFaultOfTheDataIsNamed) {
   for (bool waitsForEach : {false, true})
     for (int goodSteps : {0, 3}) {

@@ -162,6 +162,12 @@ static void addElementwise(Cases &cases, DType t, Shape shape) {
   CaseBuilder(cases, "add", t).in(shape).in({shape.back()}).out(shape);
   CaseBuilder(cases, "add_n", t).in(shape).out(shape);
   CaseBuilder(cases, "add_n", t).in(shape).in(shape).in(shape).out(shape);
+  if (shape.back() == 1) { // the squared norms of a large model's parameters
+    CaseBuilder many(cases, "add_n", t);
+    for (int i = 0; i < 520; ++i)
+      many.in(shape);
+    many.out(shape);
+  }
   for (int64_t accumulate : {0, 1})
     CaseBuilder(cases, "sum_leading", t).in(shape).outA({shape.back()}).integer("accumulate", accumulate);
   CaseBuilder(cases, "sum_leading", t).in(shape).outA({});

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "test/unit/kernels/Coverage.h"
 #include "test/unit/kernels/ErrorBounds.h"
 
 #include <cmath>
@@ -15,8 +16,7 @@
 using namespace tgpt::runtime;
 using namespace tgpt::test;
 
-/// The largest |error| / bound of an output, 0 where both are 0.
-static double worstRatio(const Tensor &got, const Tensor &expected, const std::vector<double> &bounds) {
+double tgpt::test::worstRatio(const Tensor &got, const Tensor &expected, const std::vector<double> &bounds) {
   double worst = 0;
   for (int64_t i = 0; i < got.elements(); ++i) {
     if (got.get(i) == expected.get(i)) // infinities too
@@ -38,12 +38,12 @@ struct Covered {
 /// Prints at the end of the program what was judged.
 class CoverageTable : public testing::Environment {
 public:
-  void add(const Case &kase, double worst) {
+  void add(const std::string &name, const Case &kase, double worst) {
     int64_t elements = 0;
     for (const std::vector<Tensor> *operands : {&kase.inputs, &kase.outputs})
       for (const Tensor &tensor : *operands)
         elements = std::max(elements, tensor.elements());
-    Covered &covered = judged[kase.kernel][kase.compute];
+    Covered &covered = judged[name][kase.compute];
     ++covered.cases;
     covered.leastElements = std::min(covered.leastElements, elements);
     covered.mostElements = std::max(covered.mostElements, elements);
@@ -67,6 +67,10 @@ private:
 
 static auto *coverage = static_cast<CoverageTable *>(testing::AddGlobalTestEnvironment(new CoverageTable));
 
+void tgpt::test::cover(const std::string &name, const Case &kase, double worst) {
+  coverage->add(name, kase, worst);
+}
+
 static void judge(const Case &kase) {
   const Kernel *reference = findKernel(KernelBackend::Reference, kase.kernel);
   ASSERT_TRUE(reference) << kase.kernel;
@@ -82,7 +86,7 @@ static void judge(const Case &kase) {
       worst = std::max(worst, ratio);
     }
   }
-  coverage->add(kase, worst);
+  cover(kase.kernel, kase, worst);
 }
 
 class Conformance : public testing::TestWithParam<std::string> {};

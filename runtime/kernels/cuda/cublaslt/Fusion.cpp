@@ -11,31 +11,6 @@
 using namespace tgpt::runtime;
 using namespace tgpt::runtime::cuda;
 
-static bool overlap(const TensorView &a, const TensorView &b) {
-  auto begin = [](const TensorView &view) { return reinterpret_cast<uintptr_t>(view.data); };
-  return begin(a) < begin(b) + b.bytes() && begin(b) < begin(a) + a.bytes();
-}
-
-static bool overlapAny(const TensorView &view, std::span<const TensorView> others) {
-  return std::any_of(others.begin(), others.end(), [&](const TensorView &other) { return overlap(view, other); });
-}
-
-/// The same elements at the same place, whatever dimensions they are seen in.
-static bool isSame(const TensorView &a, const TensorView &b) {
-  return a.data == b.data && a.dtype == b.dtype && a.elements() == b.elements();
-}
-
-/// Whether `call` may run before `earlier` as well as after it.
-static bool commute(const KernelCall &call, const PlannedCall &earlier) {
-  for (const TensorView &written : call.outputs)
-    if (overlapAny(written, earlier.call.inputs) || overlapAny(written, earlier.call.outputs))
-      return false;
-  for (const TensorView &read : call.inputs)
-    if (overlapAny(read, earlier.call.outputs) || (earlier.kernel.empty() && overlapAny(read, earlier.call.inputs)))
-      return false;
-  return true;
-}
-
 /// Operands of both calls, without what the second takes from the first.
 static FusedCall combine(const KernelCall &first, const KernelCall &second) {
   FusedCall fused;

@@ -23,6 +23,7 @@
 #define TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_FUSION_H
 
 #include "runtime/kernels/cuda/Registry.h"
+#include "runtime/kernels/cuda/fusion/CallOrder.h"
 
 namespace tgpt::runtime::cuda {
 
@@ -30,13 +31,6 @@ struct FusedKernel {
   std::string_view first, second;
   KernelFunction function = nullptr;
   size_t (*workspaceBytes)(const KernelCall &call) = nullptr;
-};
-
-/// An instruction of a segment, in its order. Without a kernel it is something else (a
-/// collective, a wait): all its operands count as written.
-struct PlannedCall {
-  std::string_view kernel;
-  KernelCall call;
 };
 
 /// Runs in the place of call `first`; call `second` is left out.

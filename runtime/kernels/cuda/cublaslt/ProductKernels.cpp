@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/cublaslt/ProductKernels.h"
-#include "runtime/plan/Error.h"
 
 using namespace tgpt::runtime;
 using namespace tgpt::runtime::cuda;
@@ -17,13 +16,6 @@ ProductOptions &cuda::productOptions() {
 
 bool cuda::isOrdered(const KernelCall &call) {
   return call.inputs[0].dtype == DType::F64 || call.attributes->integer("chunks") > 0;
-}
-
-const DeviceKernel &cuda::kernelOf(std::span<const DeviceKernel> table, std::string_view name) {
-  auto found = std::find_if(table.begin(), table.end(), [&](const DeviceKernel &k) { return k.entry.name == name; });
-  if (found == table.end())
-    throw Error("the table of device kernels has no " + std::string(name));
-  return *found;
 }
 
 const Attributes &cuda::accumulating(bool accumulate) {

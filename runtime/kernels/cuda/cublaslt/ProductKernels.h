@@ -18,6 +18,7 @@
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_PRODUCTKERNELS_H
 #define TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_PRODUCTKERNELS_H
 
+#include "runtime/kernels/cuda/KernelTable.h"
 #include "runtime/kernels/cuda/Queue.h"
 #include "runtime/kernels/cuda/cublaslt/ColumnMajorProduct.h"
 #include "runtime/kernels/cuda/cublaslt/Fusion.h"
@@ -32,9 +33,6 @@ inline constexpr size_t productWorkspaceBytes = size_t(32) << 20;
 
 /// Whether the order of the call's sums is fixed by us.
 bool isOrdered(const KernelCall &call);
-
-/// The kernel `name` of a table, which has it.
-const DeviceKernel &kernelOf(std::span<const DeviceKernel> table, std::string_view name);
 
 /// Attributes of a call that overwrites output 0, or adds to it.
 const Attributes &accumulating(bool accumulate);

@@ -9,9 +9,11 @@
 // their fixed order, and through cuBLASLt. Exit code 77 where there is no GPU.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernels/cuda/KernelTable.h"
 #include "runtime/kernels/cuda/Queue.h"
 #include "runtime/kernels/cuda/cublaslt/CublasLt.h"
 #include "test/unit/kernels/Case.h"
+#include "test/unit/kernels/cuda/GroupedCall.h"
 
 #include <array>
 #include <cstdio>
@@ -65,8 +67,9 @@ private:
 };
 } // namespace
 
-static KernelStatus runOnDevice(const cuda::DeviceKernel &kernel, const KernelCall &call) try {
-  size_t bytes = kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0;
+static KernelStatus runOnDevice(const cuda::DeviceKernel &kernel, const KernelCall &call,
+                                size_t moreWorkspace = 0) try {
+  size_t bytes = (kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0) + moreWorkspace;
   DeviceMemory workspace(bytes), fault(sizeof(int32_t));
   DeviceOperands operands;
   std::vector<TensorView> inputs, outputs;
@@ -89,6 +92,15 @@ static KernelStatus runOnDevice(const cuda::DeviceKernel &kernel, const KernelCa
   static thread_local std::string text;
   text = error.what();
   return {text.c_str()};
+}
+
+void test::runKernel(std::string_view name, const KernelCall &call, size_t moreWorkspace) {
+  KernelStatus status = runOnDevice(cuda::kernelOf(cuda::device::kernelTable(), name), call, moreWorkspace);
+  EXPECT_TRUE(status.ok()) << name << ": " << status.error;
+}
+
+uint64_t test::launchCount() {
+  return 0;
 }
 
 /// A kernel function has no data of its own: one function for each line of the table.

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/kernels/cuda/EmulatedBuilds.h"
+#include "runtime/kernels/cuda/KernelTable.h"
 #include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 #include "test/unit/kernels/Case.h"
+#include "test/unit/kernels/cuda/GroupedCall.h"
 
 #include <algorithm>
 #include <array>
@@ -51,6 +53,17 @@ KernelStatus test::runEmulated(const cuda::DeviceKernel &kernel, emulation::Orde
   KernelStatus status = kernel.entry.kernel.function(call);
   emulation::setOrder(emulation::Order::Ascending);
   return queue.judge(status);
+}
+
+void test::runKernel(std::string_view name, const KernelCall &call, size_t moreWorkspace) {
+  const cuda::DeviceKernel &kernel = cuda::kernelOf(cuda::emulated::kernelTable(), name);
+  EmulatedQueue queue((kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0) + moreWorkspace);
+  KernelStatus status = queue.judge(kernel.entry.kernel.function(call));
+  EXPECT_TRUE(status.ok()) << name << ": " << status.error;
+}
+
+uint64_t test::launchCount() {
+  return emulation::counts().launches;
 }
 
 /// A kernel function has no data of its own: one function for each line of a table.
