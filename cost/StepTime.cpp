@@ -42,11 +42,12 @@ double overlapped(double compute, double communication, const Software &software
 }
 
 /// Adds to a layer's passes the gathers of its sharded parameters and the scatter of its gradients (ZeRO-3), each
-/// prefetched behind the layer before.
+/// behind the layer before; a gather that does not begin ahead of its use is waited for.
 PassSeconds shardedLayer(const Machine &machine, PassSeconds layer, double parameters, const Execution &run) {
   DataSeconds data = dataSeconds(machine, run, parameters);
-  double forward = overlapped(layer.forward, data.gather, machine.software);
-  double backward = overlapped(layer.backward(), data.gather + data.reduce, machine.software);
+  double hidden = run.gathersAhead > 0 ? data.gather : 0, waited = data.gather - hidden;
+  double forward = waited + overlapped(layer.forward, hidden, machine.software);
+  double backward = waited + overlapped(layer.backward(), hidden + data.reduce, machine.software);
   double grown = backward / layer.backward();
   return {forward, layer.backwardInput * grown, layer.backwardWeight * grown};
 }

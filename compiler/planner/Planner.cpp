@@ -6,28 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planner/Planner.h"
-#include "compiler/driver/ClusterOptions.h"
+#include "compiler/planner/ExactPlans.h"
 #include "compiler/planner/Problems.h"
 #include "cost/cluster/ClusterFile.h"
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace tgpt {
 namespace {
 
-using search::Candidate;
 using search::Scored;
-using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// GPUs of the cluster, or as many as are asked for.
 int64_t gpusOf(const PlannerRequest &request, const cost::Cluster &cluster) {
+  using search::mostGpus;
   double most = cluster.topology.mostRanks();
-  constexpr int64_t mostGpus = 1 << 20;
   if (!request.gpus && most <= 0)
     throw PlannerError("--gpus is missing: '" + request.clusterPath + "' sets no number of them");
   int64_t gpus = request.gpus ? *request.gpus : static_cast<int64_t>(most);
@@ -80,118 +73,6 @@ search::Problem problemOf(const PlannerReport &report) {
                      (nearest.empty() ? "; no single change near it would do" : "; nearest legal: " + nearest));
 }
 
-/// The flags that change a plan, as tgpt-opt notes them in it.
-std::string headerOf(const PlannerReport &report, const Candidate &candidate) {
-  std::string flags = flagsOf(candidate, report.request.dtype) + " --cluster=" + report.request.clusterPath;
-  if (!report.request.memoryGib)
-    return flags;
-  char text[48];
-  std::snprintf(text, sizeof text, " --memory-gib=%.10g", *report.request.memoryGib);
-  return flags + text;
-}
-
-std::string commandOf(const PlannerReport &report, const Candidate &candidate) {
-  std::string model = report.request.modelPath, before;
-  if (std::size_t dot = model.rfind(".y"); dot != std::string::npos) {
-    std::string written = model.substr(model.rfind('/') + 1);
-    written = written.substr(0, written.rfind('.')) + ".mlir";
-    before = "tgpt-import " + model + " -o " + written + " && ";
-    model = written;
-  }
-  return before + "tgpt-opt " + headerOf(report, candidate) + " --memory-report=none " + model + " -o compiled.bin";
-}
-
-PlannedRow rowOf(const PlannerReport &report, const Scored &scored) {
-  PlannedRow row;
-  row.scored = scored;
-  row.utilization = utilizationOf(report.problem, scored);
-  row.breakdown = breakdownOf(report.problem, scored.candidate);
-  row.command = commandOf(report, scored.candidate);
-  return row;
-}
-
-int64_t arenaOf(const plan::Plan &plan) {
-  int64_t most = 0;
-  for (const plan::StageProgram &stage : plan.stages())
-    most = std::max<int64_t>(most, stage.arena_bytes());
-  return most;
-}
-
-class ExactPlans {
-public:
-  ExactPlans(PlannerReport &report, PlanCompiler &compiler, const SimulatePlan &simulate,
-             const std::function<void(const std::string &, double)> &progress)
-      : report(report), compiler(compiler), simulate(simulate), progress(progress) {}
-
-  /// Compiles plans in the order of the search, one a grid, until so many are compiled or too many are refused.
-  void run() {
-    int64_t attempts = 0, most = 4 * report.request.exact;
-    for (const Scored &scored : report.found.ranked) {
-      int64_t done = static_cast<int64_t>(report.rows.size());
-      if (attempts >= most || (done >= report.request.exact && isSettled(scored)))
-        break;
-      if (hasGrid(scored.candidate))
-        continue;
-      ++attempts;
-      if (progress)
-        progress("compiling " + shortText(scored.candidate),
-                 static_cast<double>(done) / static_cast<double>(report.request.exact));
-      compile(scored);
-    }
-    std::stable_sort(report.rows.begin(), report.rows.end(),
-                     [](const PlannedRow &a, const PlannedRow &b) { return a.seconds() < b.seconds(); });
-  }
-
-  std::optional<CompiledPlan> compile(const Candidate &candidate, std::string &reason) {
-    Clock::time_point begin = Clock::now();
-    std::optional<plan::Plan> plan =
-        compiler.compile(optionsOf(report, candidate), headerOf(report, candidate), reason);
-    if (!plan)
-      return std::nullopt;
-    CompiledPlan compiled;
-    compiled.compileSeconds = secondsSince(begin);
-    compiled.plan = std::move(*plan);
-    compiled.arenaBytes = arenaOf(compiled.plan);
-    begin = Clock::now();
-    if (simulate)
-      compiled.simulated = simulate(compiled.plan);
-    compiled.simulationSeconds = secondsSince(begin);
-    return compiled;
-  }
-
-private:
-  /// Whether a plan of the next rank is no faster than one that is simulated, as far as the closed form is to be
-  /// trusted.
-  bool isSettled(const Scored &next) const {
-    constexpr double trust = 1.15;
-    return std::any_of(report.rows.begin(), report.rows.end(),
-                       [&](const PlannedRow &row) { return row.seconds() <= trust * next.seconds; });
-  }
-
-  bool hasGrid(const Candidate &candidate) const {
-    return std::any_of(report.rows.begin(), report.rows.end(), [&](const PlannedRow &row) {
-      return row.scored.candidate.tp == candidate.tp && row.scored.candidate.pp == candidate.pp;
-    });
-  }
-
-  void compile(const Scored &scored) {
-    std::string reason;
-    std::optional<CompiledPlan> compiled = compile(scored.candidate, reason);
-    if (!compiled) {
-      report.refused.push_back({scored, reason});
-      return;
-    }
-    PlannedRow row = rowOf(report, scored);
-    row.compiled = std::move(compiled);
-    report.rows.push_back(std::move(row));
-  }
-
-  PlannerReport &report;
-  PlanCompiler &compiler;
-  const SimulatePlan &simulate;
-  const std::function<void(const std::string &, double)> &progress;
-};
-
 /// Grids that were not compiled, by closed forms, until the table is full.
 void addOthers(PlannerReport &report) {
   for (const Scored &scored : report.found.bestOfGrids()) {
@@ -203,46 +84,123 @@ void addOthers(PlannerReport &report) {
     auto isRefused = [&](const RefusedRow &row) { return row.scored.candidate == scored.candidate; };
     if (std::none_of(report.rows.begin(), report.rows.end(), isSameGrid) &&
         std::none_of(report.refused.begin(), report.refused.end(), isRefused))
-      report.rows.push_back(rowOf(report, scored));
+      report.rows.push_back(rowOf(report.request, report.problem, scored));
   }
 }
 
-/// The best plan with the choices of --compare; where none fits, the closest.
-void addCompared(PlannerReport &report, ExactPlans &exact) {
-  search::Problem problem = report.problem;
-  problem.pins = *report.request.compare;
-  if (!hasCandidate(problem))
-    refuseProblem(problem);
-  search::SearchResult found = search::search(problem);
-  Scored scored = found.ranked.empty() ? *found.closest : found.ranked.front();
-  scored.seconds = evaluate(problem, scored.candidate).seconds;
-  report.compared = rowOf(report, scored);
-  report.comparedLimit = report.problem.arenaLimit(scored.candidate);
-  constexpr std::size_t most = 6;
-  for (std::size_t i = 0; i < std::min(most, found.ranked.size()) && report.request.exact > 0; ++i) {
-    std::string reason;
-    std::optional<CompiledPlan> compiled = exact.compile(found.ranked[i].candidate, reason);
-    if (!compiled) {
-      report.refused.push_back({found.ranked[i], reason});
-      continue;
-    }
-    report.compared = rowOf(report, found.ranked[i]);
-    report.compared->compiled = std::move(compiled);
-    return;
-  }
+/// The next number of three digits: "0.0123", "81.3".
+std::string roundedUp(double number) {
+  double unit = std::pow(10.0, std::floor(std::log10(number)) - 2);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", std::ceil(number / unit) * unit);
+  return text;
 }
+
+/// Makes plans for one request, with a compiler and perhaps a simulator.
+class Planner {
+public:
+  Planner(PlannerReport &report, PlanCompiler &compiler, const SimulatePlan &simulate, const PlannerProgress &progress)
+      : report(report), request(report.request), compiler(compiler), simulate(simulate), progress(progress) {}
+
+  void run() {
+    ExactPlans exact(request, report.cluster, report.problem, compiler, simulate, progress);
+    if (request.exact > 0) {
+      exact.compileBest(report.found, request.exact);
+      exact.refine();
+      report.rows = std::move(exact.rows);
+      report.refused = std::move(exact.refused);
+    }
+    if (report.rows.empty() && (request.exact > 0 || report.found.ranked.empty()))
+      return advise();
+    addOthers(report);
+    if (request.compare)
+      addCompared();
+  }
+
+private:
+  /// The best plan of a problem, compiled where plans are.
+  std::optional<Scored> bestOf(const search::Problem &problem) {
+    if (request.exact == 0)
+      return search::bestByClosedForms(problem);
+    ExactPlans exact(request, report.cluster, problem, compiler, simulate, progress);
+    exact.compileBest(search::search(problem), 1);
+    if (exact.rows.empty())
+      return std::nullopt;
+    const PlannedRow &row = exact.rows.front();
+    return Scored{row.scored.candidate, row.seconds(), static_cast<double>(row.compiled->arenaBytes)};
+  }
+
+  /// What would make a plan fit; each change is tried as it will be when it is followed.
+  void advise() {
+    report.closest = closestOf();
+    report.remedies = remediesOf(report.problem, [this](const search::Problem &changed) { return bestOf(changed); });
+    if (std::optional<Scored> smallest = smallestOf(report.problem))
+      addMoreMemory(*smallest);
+  }
+
+  /// The plan that lacks least; by closed forms all may fit, while the compiler refuses them.
+  Scored closestOf() {
+    Scored closest = report.found.closest ? *report.found.closest : *smallestOf(report.problem);
+    if (!report.found.ranked.empty()) // which were refused
+      closest = *smallestOf(report.problem);
+    closest.seconds = evaluate(report.problem, closest.candidate).seconds;
+    if (request.exact == 0)
+      return closest;
+    ExactPlans exact(request, report.cluster, report.problem, compiler, simulate, progress);
+    if (std::optional<int64_t> bytes = exact.bytesWithoutLimit(closest.candidate))
+      closest.bytes = static_cast<double>(*bytes);
+    return closest;
+  }
+
+  /// How large an arena would do: as much as the smallest plan needs, by closed forms, which filter, and when it is
+  /// compiled; a little more where the cut, which is chosen by estimates, asks for it.
+  void addMoreMemory(Scored smallest) {
+    PlannerRequest larger = request;
+    ExactPlans exact(larger, report.cluster, report.problem, compiler, simulate, progress);
+    double bytes = smallest.bytes;
+    if (request.exact > 0)
+      bytes = std::max(bytes, static_cast<double>(exact.bytesWithoutLimit(smallest.candidate).value_or(0)));
+    for (double factor : {1.0, 1.02, 1.05, 1.1, 1.2}) {
+      std::string flag = roundedUp(bytes * factor / 0x1p30);
+      larger.memoryGib = std::stod(flag);
+      if (request.exact > 0 && !exact.fits(smallest.candidate))
+        continue;
+      smallest.seconds = evaluate(report.problem, smallest.candidate).seconds;
+      smallest.bytes = bytes;
+      report.remedies.push_back({"--memory-gib=" + flag, smallest});
+      return;
+    }
+  }
+
+  /// The best plan with the choices of --compare; where none fits, the closest.
+  void addCompared() {
+    search::Problem problem = report.problem;
+    problem.pins = *request.compare;
+    if (!hasCandidate(problem))
+      refuseProblem(problem);
+    search::SearchResult found = search::search(problem);
+    Scored scored = found.ranked.empty() ? *found.closest : found.ranked.front();
+    scored.seconds = evaluate(problem, scored.candidate).seconds;
+    report.compared = rowOf(request, problem, scored);
+    report.comparedLimit = problem.arenaLimit(scored.candidate);
+    if (request.exact == 0)
+      return;
+    ExactPlans exact(request, report.cluster, problem, compiler, simulate, progress);
+    exact.compileBest(found, 1);
+    exact.refine();
+    if (!exact.rows.empty())
+      report.compared = std::move(exact.rows.front());
+    report.refused.insert(report.refused.end(), exact.refused.begin(), exact.refused.end());
+  }
+
+  PlannerReport &report;
+  const PlannerRequest &request;
+  PlanCompiler &compiler;
+  const SimulatePlan &simulate;
+  const PlannerProgress &progress;
+};
 
 } // namespace
-
-CompileOptions optionsOf(const PlannerReport &report, const Candidate &candidate) {
-  CompileOptions base;
-  base.dtype = report.request.dtype;
-  CompileOptions options = compileOptionsOf(candidate, base);
-  applyCluster(options, report.cluster);
-  if (report.request.memoryGib)
-    options.memoryLimitBytes = std::llround(*report.request.memoryGib * 0x1p30);
-  return options;
-}
 
 PlannerReport makePlans(const PlannerRequest &request, const SimulatePlan &simulate,
                         const std::function<void(const std::string &, double)> &progress) {
@@ -256,15 +214,7 @@ PlannerReport makePlans(const PlannerRequest &request, const SimulatePlan &simul
     refuseProblem(report.problem);
   auto searching = [&](double share) { progress("searching", share); };
   report.found = search::search(report.problem, progress ? searching : std::function<void(double)>());
-  if (report.found.ranked.empty()) {
-    report.remedies = remediesOf(report.problem);
-    return report;
-  }
-  ExactPlans exact(report, compiler, simulate, progress);
-  exact.run();
-  addOthers(report);
-  if (request.compare)
-    addCompared(report, exact);
+  Planner(report, compiler, simulate, progress).run();
   return report;
 }
 

@@ -52,12 +52,21 @@ struct CompiledPlan {
   std::optional<SimulatedTimes> simulated;
 };
 
+/// A plan that was compiled to see whether it is faster than another.
+struct TriedPlan {
+  search::Candidate candidate;
+  int64_t bytes = 0;   ///< of the fullest rank's arena
+  double seconds = 0;  ///< of its simulated step
+  std::string refusal; ///< why there is none
+};
+
 struct PlannedRow {
   search::Scored scored;
   double utilization = 0;
   cost::StepBreakdown breakdown;
   std::string command; ///< of tgpt-opt
   std::optional<CompiledPlan> compiled;
+  std::vector<TriedPlan> tried; ///< it and its refinements, of which it is the fastest; empty: it has none
 
   /// As exactly as it is known.
   double seconds() const { return compiled && compiled->simulated ? compiled->simulated->seconds : scored.seconds; }
@@ -79,7 +88,9 @@ struct PlannerReport {
   std::vector<RefusedRow> refused;
   std::optional<PlannedRow> compared; ///< what --compare asked for; may not fit
   std::optional<double> comparedLimit;
-  std::vector<search::Remedy> remedies; ///< where nothing fits
+  // Where nothing fits:
+  std::optional<search::Scored> closest; ///< in bytes of its plan, where plans are compiled
+  std::vector<search::Remedy> remedies;  ///< each was tried, by a compiled plan where plans are
 };
 
 /// `simulate` may be empty. `progress` hears what is being done, and how much of it is. Throws PlannerError, and what
@@ -88,7 +99,8 @@ PlannerReport makePlans(const PlannerRequest &request, const SimulatePlan &simul
                         const std::function<void(const std::string &, double)> &progress);
 
 /// The options under which tgpt-opt compiles a candidate for a cluster.
-CompileOptions optionsOf(const PlannerReport &report, const search::Candidate &candidate);
+CompileOptions optionsOf(const PlannerRequest &request, const cost::Cluster &cluster,
+                         const search::Candidate &candidate);
 
 } // namespace tgpt
 

@@ -23,7 +23,9 @@ Json choicesOf(const search::Candidate &c) {
           {"zero", c.zero},
           {"zero_group", c.zeroGroup},
           {"recompute", search::nameOf(c.recompute)},
+          {"bucket_mib", c.bucketMib},
           {"overlap", c.overlap},
+          {"prefetch", c.prefetch},
           {"rank_order", search::nameOf(c.order)},
           {"micro_batch_samples", c.microBatchSamples},
           {"micro_batches", c.microBatches}};
@@ -57,6 +59,14 @@ Json rowOf(const PlannerReport &report, const PlannedRow &row) {
   json["command"] = row.command;
   if (row.compiled)
     json["compiled"] = compiledOf(*row.compiled);
+  for (const TriedPlan &tried : row.tried) {
+    Json other = {{"choices", choicesOf(tried.candidate)}};
+    if (tried.refusal.empty())
+      other.update({{"bytes", tried.bytes}, {"seconds", tried.seconds}});
+    else
+      other["refusal"] = tried.refusal;
+    json["tried"].push_back(other);
+  }
   return json;
 }
 
@@ -77,7 +87,7 @@ std::string plannerJson(const PlannerReport &report) {
     json["plans"].push_back(rowOf(report, row));
   if (report.compared) {
     json["compared"] = rowOf(report, *report.compared);
-    json["compared"]["fits"] = report.compared->scored.bytes <= *report.comparedLimit;
+    json["compared"]["fits"] = report.compared->compiled || report.compared->scored.bytes <= *report.comparedLimit;
   }
   for (std::size_t i = 0; i < search::alternatives.size(); ++i)
     json["best_of"][search::alternatives[i].name] = found.best[i] ? scoredOf(*found.best[i]) : Json();
@@ -91,6 +101,10 @@ std::string plannerJson(const PlannerReport &report) {
                               {"bytes", found.closest->bytes},
                               {"missing_bytes", found.missingBytes}};
   }
+  if (report.closest)
+    json["closest"] = {{"choices", choicesOf(report.closest->candidate)},
+                       {"bytes", report.closest->bytes},
+                       {"limit_bytes", report.problem.arenaLimit(report.closest->candidate)}};
   for (const search::Remedy &remedy : report.remedies) {
     Json fitting = scoredOf(remedy.plan);
     fitting["change"] = remedy.change;

@@ -66,6 +66,10 @@ std::vector<std::string> choiceCells(const Candidate &c) {
           std::to_string(c.pp) + (c.vpp > 1 ? "x" + std::to_string(c.vpp) : ""),
           std::to_string(c.dp),
           zero,
+          c.hasBuckets() ? std::to_string(c.bucketMib) : "-",
+          !c.overlap              ? "off"
+          : c.gathersParameters() ? std::to_string(c.prefetch)
+                                  : "-",
           c.pp > 1 ? schedule : "-",
           search::nameOf(c.recompute),
           std::to_string(c.microBatches) + " x " + std::to_string(c.microBatchSamples),
@@ -100,8 +104,9 @@ std::vector<std::string> rowCells(const PlannedRow &row, const std::string &name
 
 std::string tableText(const PlannerReport &report) {
   std::vector<std::vector<std::string>> rows = {
-      {"",     "tp",  "pp",     "dp",      "zero", "schedule", "recompute", "micro-batches", "ranks",  "memory",
-       "step", "MFU", "bubble", "exposed", "|",    "memory",   "step",      "MFU",           "bubble", "exposed"}};
+      {"",       "tp",     "pp",   "dp",  "zero",   "bucket",  "ahead", "schedule", "recompute", "micro-batches",
+       "ranks",  "memory", "step", "MFU", "bubble", "exposed", "|",     "memory",   "step",      "MFU",
+       "bubble", "exposed"}};
   for (std::size_t i = 0; i < report.rows.size(); ++i)
     rows.push_back(rowCells(report.rows[i], std::to_string(i + 1)));
   if (report.compared)
@@ -125,7 +130,8 @@ std::string lossesText(const PlannerReport &report) {
   for (std::size_t i = 1; i < report.rows.size(); ++i)
     text += "  " + std::to_string(i + 1) + ": " + lossText(report, report.rows[i].scored) + "\n";
   if (report.compared) {
-    double missing = report.compared->scored.bytes - report.comparedLimit.value_or(0);
+    bool isCompiled = report.compared->compiled.has_value();
+    double missing = isCompiled ? 0 : report.compared->scored.bytes - report.comparedLimit.value_or(0);
     text += "  compared: " + lossText(report, report.compared->scored) +
             (missing > 0 ? "; it does not fit, by " + plainBytesText(missing) : "") + "\n";
   }
@@ -149,12 +155,34 @@ std::string alternativesText(const PlannerReport &report) {
   return text;
 }
 
-/// "stage 0 needs 85.6 GiB, 6.93 GiB more than the limit", of an error that lists a cut's layers before.
+/// "stage 0 needs 85.6 GiB, 6.93 GiB more than the limit", of an error that lists a cut's layers before, or advice
+/// behind.
 std::string shortReason(const std::string &reason) {
   std::string line = reason.substr(0, reason.find('\n'));
   std::size_t misfit = line.find("does not");
-  std::size_t stage = misfit == std::string::npos ? misfit : line.find("stage ", misfit);
-  return stage == std::string::npos ? line : line.substr(stage);
+  std::size_t stage = line.find("stage ", misfit == std::string::npos ? 0 : misfit);
+  return stage == std::string::npos ? line : line.substr(stage, line.find(';', stage) - stage);
+}
+
+/// What else was tried of the compiled rows.
+std::string triedText(const PlannerReport &report) {
+  std::string text;
+  auto add = [&](const PlannedRow &row, const std::string &name) {
+    for (const TriedPlan &tried : row.tried) {
+      if (tried.candidate == row.scored.candidate)
+        continue;
+      text += "  " + name + " as " + shortText(tried.candidate) + ": " +
+              (tried.refusal.empty() ? signedSecondsText(tried.seconds - row.seconds()) + ", " +
+                                           signedBytesText(static_cast<double>(tried.bytes - row.compiled->arenaBytes))
+                                     : shortReason(tried.refusal)) +
+              "\n";
+    }
+  };
+  for (std::size_t i = 0; i < report.rows.size(); ++i)
+    add(report.rows[i], std::to_string(i + 1));
+  if (report.compared)
+    add(*report.compared, "compared");
+  return text.empty() ? "" : "\nother buckets, and parameters gathered earlier or later, simulated:\n" + text;
 }
 
 std::string refusedText(const PlannerReport &report) {
@@ -175,20 +203,29 @@ std::string commandsText(const PlannerReport &report) {
 }
 
 std::string misfitText(const PlannerReport &report) {
-  const search::SearchResult &found = report.found;
-  std::string text = "nothing fits: the closest needs " + plainBytesText(found.closest->bytes) + " a rank, " +
-                     plainBytesText(found.missingBytes) + " too many [" + shortText(found.closest->candidate) + "]\n";
-  cost::RankMemory memory = memoryOf(report.problem, found.closest->candidate);
-  text += "  of these " + plainBytesText(memory.stateBytes()) + " are weights, gradients and optimizer states, " +
-          plainBytesText(memory.activationBytes) + " activations, " + plainBytesText(memory.workingBytes) +
-          " its fullest moment\n";
+  const search::Scored &closest = *report.closest;
+  double missing = closest.bytes - report.problem.arenaLimit(closest.candidate);
+  std::string text = "nothing fits: the closest needs " + plainBytesText(closest.bytes) + " a rank" +
+                     (missing > 0 ? ", " + plainBytesText(missing) + " too many" : "") + " [" +
+                     shortText(closest.candidate) + "]\n";
+  cost::RankMemory memory = memoryOf(report.problem, closest.candidate);
+  text += "  by closed forms " + plainBytesText(memory.stateBytes()) +
+          " are weights, gradients and optimizer states, " + plainBytesText(memory.activationBytes) + " activations, " +
+          plainBytesText(memory.workingBytes) + " its fullest moment\n";
+  text += refusedText(report);
+  bool onlyMemory = report.remedies.size() == 1 && report.remedies.front().change.starts_with("--memory-gib");
+  if (report.remedies.empty() || onlyMemory)
+    text += std::string(pinned(report.problem.pins).empty() ? "no more GPUs would do"
+                                                            : "neither more GPUs nor fewer pinned choices would do") +
+            ": the device is too small\n";
   if (report.remedies.empty())
-    return text + "neither 64 times as many GPUs nor any pin less would do: the device is too small\n";
-  text += "each of these alone would do:\n";
+    return text;
+  text += std::string(onlyMemory ? "this" : "each of these alone") + " would do" +
+          (report.request.exact > 0 ? ", as compiled:\n" : ", by closed forms:\n");
   for (const search::Remedy &remedy : report.remedies)
     text += "  " + remedy.change + ": " + plainBytesText(remedy.plan.bytes) + ", a step of " +
             plainSecondsText(remedy.plan.seconds) + " [" + shortText(remedy.plan.candidate) + "]\n";
-  return text + "  a device with " + plainBytesText(found.missingBytes) + " more\n";
+  return text;
 }
 
 } // namespace
@@ -197,9 +234,11 @@ std::string plannerText(const PlannerReport &report) {
   std::string text = headText(report) + countsText(report.found);
   if (report.rows.empty())
     return text + misfitText(report);
+  if (report.found.ranked.empty())
+    text += "by closed forms nothing fits, but the compiled plan of what comes closest does\n";
   text += "left of the bar closed forms, right of it the compiled plan and its simulated step\n";
-  return text + "\n" + tableText(report) + lossesText(report) + alternativesText(report) + refusedText(report) +
-         commandsText(report);
+  return text + "\n" + tableText(report) + lossesText(report) + alternativesText(report) + triedText(report) +
+         refusedText(report) + commandsText(report);
 }
 
 } // namespace tgpt

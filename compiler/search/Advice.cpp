@@ -11,10 +11,27 @@
 namespace tgpt::search {
 namespace {
 
-void addRemedy(const Problem &changed, const std::string &change, std::vector<Remedy> &remedies) {
-  SearchResult result = search(changed);
-  if (!result.ranked.empty())
-    remedies.push_back({change, result.ranked.front()});
+bool addRemedy(const Problem &changed, const std::string &change, const BestPlan &best, std::vector<Remedy> &remedies) {
+  std::optional<Scored> plan = best(changed);
+  if (plan)
+    remedies.push_back({change, *plan});
+  return plan.has_value();
+}
+
+void addFewerPins(const Problem &problem, const BestPlan &best, std::vector<Remedy> &remedies) {
+  std::vector<const PinField *> pins = pinned(problem.pins);
+  std::string all;
+  for (const PinField *pin : pins) {
+    Problem changed = problem;
+    pin->release(changed.pins);
+    all += (all.empty() ? "--" : " and --") + std::string(pin->name);
+    addRemedy(changed, std::string("without --") + pin->name, best, remedies);
+  }
+  if (pins.size() < 2 || !remedies.empty())
+    return;
+  Problem changed = problem;
+  changed.pins = {};
+  addRemedy(changed, "without " + all, best, remedies);
 }
 
 bool hasCandidate(const Problem &problem, const Grid &grid) {
@@ -50,30 +67,40 @@ template <typename IsLegal> int64_t nearest(int64_t wanted, int64_t most, const 
   return 0;
 }
 
-/// Beyond this many GPUs there is not a layer and a head and a sequence for each.
-int64_t mostGpus(const Problem &problem) {
+/// Beyond this many GPUs there is not a layer and a head and a sequence for each, or no link.
+int64_t mostUsefulGpus(const Problem &problem) {
   double most = problem.shape.heads * problem.shape.layers * static_cast<double>(problem.globalBatch);
-  return static_cast<int64_t>(std::min(most, 0x1p20));
+  double linked = problem.machine.topology.mostRanks();
+  return static_cast<int64_t>(std::min({most, static_cast<double>(mostGpus), linked > 0 ? linked : most}));
 }
 
 } // namespace
 
-std::vector<Remedy> remediesOf(const Problem &problem) {
+std::optional<Scored> bestByClosedForms(const Problem &problem) {
+  SearchResult result = search(problem);
+  return result.ranked.empty() ? std::nullopt : std::optional(result.ranked.front());
+}
+
+std::vector<Remedy> remediesOf(const Problem &problem, const BestPlan &best) {
   std::vector<Remedy> remedies;
-  for (const PinField *pin : pinned(problem.pins)) {
-    Problem changed = problem;
-    pin->release(changed.pins);
-    addRemedy(changed, std::string("without --") + pin->name, remedies);
-  }
+  addFewerPins(problem, best, remedies);
+  double linked = problem.machine.topology.mostRanks(); // 0: any number
   for (int64_t factor : {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
     Problem changed = problem;
     changed.gpus = problem.gpus * factor;
-    std::size_t before = remedies.size();
-    addRemedy(changed, "--gpus=" + std::to_string(changed.gpus), remedies);
-    if (remedies.size() > before)
+    if (changed.gpus > mostGpus || (linked > 0 && static_cast<double>(changed.gpus) > linked))
+      break;
+    if (addRemedy(changed, "--gpus=" + std::to_string(changed.gpus), best, remedies))
       break;
   }
   return remedies;
+}
+
+std::optional<Scored> smallestOf(const Problem &problem) {
+  Problem tiny = problem;
+  tiny.memoryBytes = 0;
+  tiny.communicatorBytes = nullptr;
+  return search(tiny).closest;
 }
 
 bool hasCandidate(const Problem &problem) {
@@ -97,7 +124,7 @@ std::vector<std::string> nearestLegal(const Problem &problem) {
       values.push_back("--" + name + "=" + std::to_string(value));
   };
   Problem changed = problem;
-  add("gpus", nearest(problem.gpus, mostGpus(problem), [&](int64_t gpus) {
+  add("gpus", nearest(problem.gpus, mostUsefulGpus(problem), [&](int64_t gpus) {
         changed.gpus = gpus;
         return hasCandidate(changed);
       }));

@@ -22,8 +22,16 @@ struct Remedy {
   Scored plan;
 };
 
-/// Changes that make the problem have a plan that fits, each alone: a pin less, more GPUs up to 64 times as many.
-std::vector<Remedy> remediesOf(const Problem &problem);
+/// The best plan of a problem, or nothing: whoever compiles plans knows better than the closed forms.
+using BestPlan = std::function<std::optional<Scored>(const Problem &)>;
+std::optional<Scored> bestByClosedForms(const Problem &problem);
+
+/// Changes that make the problem have a plan that fits, each alone: a pin less (all of them, where no single one is to
+/// blame), more GPUs up to 64 times as many, as far as the machine has links for them.
+std::vector<Remedy> remediesOf(const Problem &problem, const BestPlan &best = bestByClosedForms);
+
+/// Of what is legal, the candidate that needs least memory by closed forms.
+std::optional<Scored> smallestOf(const Problem &problem);
 
 /// Whether anything is legal, memory aside.
 bool hasCandidate(const Problem &problem);

@@ -52,7 +52,7 @@ cost::Execution executionOf(const Candidate &candidate, cost::OperandType operan
   run.microBatches = static_cast<double>(candidate.microBatches);
   run.operands = operands;
   run.elementBytes = elementBytes;
-  run.gathersAhead = candidate.overlap ? 1 : 0;
+  run.gathersAhead = candidate.overlap ? static_cast<double>(candidate.prefetch) : 0;
   run.evenStages = true;
   run.keepsForWeightGradients = candidate.schedule == PipelineOrder::ZeroBubble;
   run.flatTensorInPipeline = candidate.sp;
@@ -68,6 +68,8 @@ CompileOptions compileOptionsOf(const Candidate &candidate, CompileOptions optio
   options.zero = candidate.zero;
   options.zeroGroup = candidate.zeroGroup;
   options.overlap = candidate.overlap;
+  options.bucketMib = candidate.bucketMib;
+  options.prefetch = candidate.prefetch;
   options.schedule = nameOf(candidate.schedule);
   options.recompute = nameOf(candidate.recompute);
   options.microBatchSamples = candidate.microBatchSamples;
@@ -92,6 +94,8 @@ std::string flagsOf(const Candidate &candidate, const std::string &dtype) {
   if (candidate.sp)
     add("sp");
   addNumber("zero", candidate.zero, 0);
+  if (candidate.hasBuckets())
+    addNumber("bucket-mib", candidate.bucketMib, Candidate().bucketMib);
   addNumber("zero-group", candidate.zeroGroup, 0);
   if (!(candidate.order == rankOrders[0].order))
     add(std::string("rank-order=") + nameOf(candidate.order));
@@ -103,6 +107,8 @@ std::string flagsOf(const Candidate &candidate, const std::string &dtype) {
     add(std::string("recompute=") + nameOf(candidate.recompute));
   if (candidate.overlap)
     add("overlap");
+  if (candidate.overlap && candidate.gathersParameters())
+    addNumber("prefetch", candidate.prefetch, Candidate().prefetch);
   return text;
 }
 
@@ -122,7 +128,14 @@ std::string shortText(const Candidate &candidate) {
     text += std::string(" recompute=") + nameOf(candidate.recompute);
   if (!(candidate.order == rankOrders[0].order))
     text += std::string(" ranks ") + nameOf(candidate.order);
-  return text + ", " + std::to_string(candidate.microBatches) + " micro-batches of " +
+  if (candidate.hasBuckets() && candidate.bucketMib != Candidate().bucketMib)
+    text += " bucket-mib=" + std::to_string(candidate.bucketMib);
+  if (!candidate.overlap)
+    text += " overlap=off";
+  else if (candidate.gathersParameters() && candidate.prefetch != Candidate().prefetch)
+    text += " prefetch=" + std::to_string(candidate.prefetch);
+  return text + ", " + std::to_string(candidate.microBatches) +
+         (candidate.microBatches == 1 ? " micro-batch of " : " micro-batches of ") +
          std::to_string(candidate.microBatchSamples);
 }
 

@@ -55,8 +55,14 @@ struct Candidate {
   cost::Recompute recompute = cost::Recompute::None;
   int64_t microBatchSamples = 1, microBatches = 1;
   RankOrder order = rankOrders[0].order;
+  int64_t bucketMib = 25; ///< gradients up to which layers share a collective over dp
+  int64_t prefetch = 1;   ///< with overlap: layers ahead of use that ZeRO-3 gathers
 
   int64_t gpus() const { return tp * pp * dp; }
+  /// Whether layers of gradients are joined in buckets of a size that can be chosen.
+  bool hasBuckets() const { return dp > 1 && zero < 3; }
+  /// Whether parameters are gathered, ahead of their use or not.
+  bool gathersParameters() const { return dp > 1 && zero == 3; }
   bool operator==(const Candidate &) const = default;
 };
 
@@ -67,7 +73,7 @@ CompileOptions compileOptionsOf(const Candidate &candidate, CompileOptions base)
 /// The flags of tgpt-opt that choose it, and a dtype: "--tp=8 --pp=2 ...", in the order in which tgpt-opt notes them in
 /// a plan. Those that have no effect are left out.
 std::string flagsOf(const Candidate &candidate, const std::string &dtype = "");
-/// "tp=8 sp pp=2 vpp=4 dp=4 zero=1 selective 1 x 32".
+/// "tp=8 sp pp=2 vpp=4 dp=4 zero=1 recompute=full, 32 micro-batches of 1".
 std::string shortText(const Candidate &candidate);
 
 } // namespace tgpt::search

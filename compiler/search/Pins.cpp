@@ -103,6 +103,10 @@ const std::vector<PinField> &pinFields() {
       toggle<&Pins::overlap>("overlap", "Collectives beside computation"),
       {"rank-order", "Axes of ranks from the outside in", "dp, pp and tp, each once, such as dp,pp,tp", setOrder,
        [](Pins &pins) { pins.order.reset(); }, [](const Pins &pins) { return pins.order.has_value(); }},
+      whole<&Pins::bucketMib, 0>("bucket-mib", "MiB of gradients up to which layers share a collective",
+                                 "a whole number from 0 (a layer each) to 1048576"),
+      whole<&Pins::prefetch, 0, 1024>("prefetch", "Layers ahead of use that ZeRO-3 gathers, with overlap",
+                                      "a whole number from 0 to 1024"),
       whole<&Pins::microBatchSamples>("micro-batch-samples", "Samples of a micro-batch", count),
       whole<&Pins::microBatches>("micro-batches", "Micro-batches of a step", count),
   };

@@ -21,7 +21,7 @@
 namespace tgpt::search {
 
 struct Pins {
-  std::optional<int64_t> tp, pp, vpp, dp, zero, zeroGroup, microBatchSamples, microBatches;
+  std::optional<int64_t> tp, pp, vpp, dp, zero, zeroGroup, microBatchSamples, microBatches, bucketMib, prefetch;
   std::optional<bool> sp, overlap;
   std::optional<PipelineOrder> schedule;
   std::optional<cost::Recompute> recompute;

@@ -18,6 +18,9 @@
 
 namespace tgpt::search {
 
+/// What tgpt-plan takes.
+inline constexpr int64_t mostGpus = 1 << 20;
+
 struct Problem {
   cost::ModelShape shape;
   cost::Machine machine;  ///< with --overlap

@@ -41,6 +41,8 @@ public:
     candidate.tp = grid.tp;
     candidate.pp = grid.pp;
     candidate.dp = grid.dp;
+    candidate.bucketMib = problem.pins.bucketMib.value_or(candidate.bucketMib);
+    candidate.prefetch = problem.pins.prefetch.value_or(candidate.prefetch);
   }
 
   void run() {

@@ -9,6 +9,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <charconv>
 
 using namespace tgpt;
 namespace cl = llvm::cl;
@@ -187,8 +188,13 @@ template <typename T> void append(std::string &text, const cl::opt<T> &flag) {
     return;
   llvm::raw_string_ostream stream(text);
   stream << (text.empty() ? "" : " ") << "--" << flag.ArgStr;
-  if constexpr (!std::is_same_v<T, bool>)
+  if constexpr (std::is_same_v<T, double>) { // the shortest text that reads back as the same number
+    char number[32];
+    stream << "="
+           << llvm::StringRef(number, std::to_chars(number, number + sizeof number, flag.getValue()).ptr - number);
+  } else if constexpr (!std::is_same_v<T, bool>) {
     stream << "=" << flag.getValue();
+  }
 }
 
 /// The flags that change the plan, as given.

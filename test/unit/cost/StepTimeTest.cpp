@@ -122,6 +122,12 @@ TEST(StepTimeTest, shardedParametersHideBehindTheirLayer) {
   ASSERT_LT(gather, alone.forward);
   EXPECT_NEAR(layer.forward, alone.forward + 0.25 * gather, 1e-12);
   EXPECT_NEAR(layer.backward(), alone.backward() + 0.25 * 2 * gather, 1e-12);
+  // A gather that does not begin ahead of its use is waited for; scatters still hide.
+  run.gathersAhead = 0;
+  layer = stepSeconds(machine, shape, run).layer;
+  EXPECT_NEAR(layer.forward, alone.forward + gather, 1e-12);
+  EXPECT_NEAR(layer.backward(), alone.backward() + 1.25 * gather, 1e-12);
+  run.gathersAhead = 1;
   // Between nodes the gathers are longer than the layer: they show.
   run.dp = 1024;
   machine.topology.levels[1].bytesPerSecond = 1e8;
