@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/ModelRecipe.h"
 #include "compiler/frontend/RecipeFields.h"
+#include "cost/cluster/YamlText.h"
 
 #include <algorithm>
 #include <fstream>
@@ -58,7 +59,7 @@ static void checkName(const RecipeFields &fields, const std::string &name) {
            c == '.';
   };
   if (name.empty() || !std::all_of(name.begin(), name.end(), isNameCharacter))
-    fields.fail("name", "name is '" + name + "'; accepted: letters, digits, '_', '-' and '.'");
+    fields.fail("name", "name is " + cost::quotedValue(name) + "; accepted: letters, digits, '_', '-' and '.'");
 }
 
 static void checkHeads(const RecipeFields &fields, const ModelRecipe &recipe) {
@@ -127,7 +128,9 @@ ModelRecipe tgpt::readModelRecipe(const std::filesystem::path &path, const Recip
     throw RecipeError("no recipe '" + path.string() + "'");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
+  if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0)
+    return parseModelRecipe("", path.string(), overrides); // says what a recipe is
   if (std::filesystem::is_directory(path, error) || !file || !(text << file.rdbuf()))
-    throw RecipeError("cannot read recipe '" + path.string() + "': it is not a readable, non-empty file");
+    throw RecipeError("cannot read recipe '" + path.string() + "': it is not a readable file");
   return parseModelRecipe(text.str(), path.string(), overrides);
 }

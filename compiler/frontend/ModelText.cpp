@@ -35,7 +35,8 @@ static std::string tensorType(const std::vector<int64_t> &shape) {
 }
 
 static std::string symbol(const std::string &name) {
-  return name.find_first_of("*-") == std::string::npos && !std::isdigit(name[0]) ? "@" + name : "@\"" + name + "\"";
+  bool isBare = name.find_first_of("*-") == std::string::npos && (std::isalpha(name[0]) || name[0] == '_');
+  return isBare ? "@" + name : "@\"" + name + "\"";
 }
 
 static std::string withThousands(int64_t number) {

@@ -7,8 +7,7 @@
 
 #include "compiler/frontend/RecipeFields.h"
 #include "compiler/frontend/ModelRecipe.h"
-
-#include <yaml-cpp/yaml.h>
+#include "cost/cluster/YamlText.h"
 
 #include <algorithm>
 #include <charconv>
@@ -61,7 +60,7 @@ static std::string shortest(double number) {
 RecipeFields::RecipeFields(const std::string &text, const std::string &fileName) : fileName(fileName) {
   auto placeOf = [&](const YAML::Mark &mark) { return fileName + ":" + std::to_string(mark.line + 1); };
   try {
-    YAML::Node root = YAML::Load(text);
+    YAML::Node root = cost::soleDocument(text);
     if (!root.IsMap())
       throw RecipeError(fileName + ":1: a recipe is a map of keys to values, like 'layers: 12'");
     for (const auto &entry : root) {
@@ -75,6 +74,8 @@ RecipeFields::RecipeFields(const std::string &text, const std::string &fileName)
       if (!fresh)
         throw RecipeError(place + ": " + key + " is given twice, first at " + earlier->second.place);
     }
+  } catch (const cost::YamlTextError &error) {
+    throw RecipeError(fileName + ":" + std::to_string(error.line) + ": " + error.what());
   } catch (const YAML::Exception &error) {
     throw RecipeError(placeOf(error.mark) + ": not valid YAML: " + error.msg);
   }
@@ -106,7 +107,7 @@ void RecipeFields::fail(const std::string &key, const std::string &message) cons
 }
 
 void RecipeFields::refuse(const std::string &key, const std::string &accepted) const {
-  fail(key, key + " is '" + text(key) + "'; accepted: " + accepted);
+  fail(key, key + " is " + cost::quotedValue(text(key)) + "; accepted: " + accepted);
 }
 
 std::string RecipeFields::text(const std::string &key) const {

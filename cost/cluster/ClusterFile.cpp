@@ -8,6 +8,7 @@
 #include "cost/cluster/ClusterFile.h"
 #include "cost/cluster/MeasuredSection.h"
 #include "cost/cluster/YamlSection.h"
+#include "cost/cluster/YamlText.h"
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -116,7 +117,9 @@ Cluster readCluster(const YAML::Node &node, const std::string &fileName) {
 
 Cluster parseCluster(const std::string &text, const std::string &fileName) {
   try {
-    return readCluster(YAML::Load(text), fileName);
+    return readCluster(soleDocument(text), fileName);
+  } catch (const YamlTextError &error) {
+    throw ClusterError(fileName + ":" + std::to_string(error.line) + ": " + error.what());
   } catch (const YAML::Exception &error) {
     throw ClusterError(fileName + ":" + std::to_string(std::max(error.mark.line, 0) + 1) +
                        ": not valid YAML: " + error.msg);
@@ -129,8 +132,10 @@ Cluster readClusterFile(const std::filesystem::path &path) {
     throw ClusterError("no cluster file '" + path.string() + "'; recipes/clusters has some");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
+  if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0)
+    return parseCluster("", path.string()); // says what a cluster file is
   if (std::filesystem::is_directory(path, error) || !file || !(text << file.rdbuf()))
-    throw ClusterError("cannot read cluster file '" + path.string() + "': it is not a readable, non-empty file");
+    throw ClusterError("cannot read cluster file '" + path.string() + "': it is not a readable file");
   return parseCluster(text.str(), path.string());
 }
 

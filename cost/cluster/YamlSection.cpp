@@ -8,6 +8,7 @@
 #include "cost/cluster/YamlSection.h"
 #include "cost/DeviceText.h"
 #include "cost/cluster/ClusterFile.h"
+#include "cost/cluster/YamlText.h"
 #include <algorithm>
 
 namespace tgpt::cost {
@@ -32,14 +33,16 @@ YamlSection::YamlSection(const YAML::Node &node, std::string name, std::string f
   if (!node.IsMap())
     fail(node, this->name + " is not a map; accepted: keys with values, like 'name: mine'");
   std::vector<std::string> keys = required;
+  std::map<std::string, int> keyLines;
   keys.insert(keys.end(), optional.begin(), optional.end());
   for (const auto &entry : node) {
     std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       fail(entry.first, "unknown key '" + key + "' in " + this->name + "; accepted: " + join(keys));
-    auto [earlier, isFresh] = values.try_emplace(key, entry.second);
+    auto [earlier, isFresh] = keyLines.try_emplace(key, lineOf(entry.first));
     if (!isFresh)
-      fail(entry.first, key + " is given twice, first in line " + std::to_string(lineOf(earlier->second)));
+      fail(entry.first, key + " is given twice, first in line " + std::to_string(earlier->second));
+    values.try_emplace(key, entry.second);
   }
   for (const std::string &key : required)
     if (!values.contains(key))
@@ -118,7 +121,7 @@ void YamlSection::fail(const YAML::Node &where, const std::string &message) cons
 }
 
 void YamlSection::refuse(const std::string &key, const YAML::Node &value, const std::string &accepted) const {
-  std::string given = value.IsScalar() ? "'" + value.Scalar() + "'" : "not a single value";
+  std::string given = value.IsScalar() ? quotedValue(value.Scalar()) : "not a single value";
   fail(value, key + " is " + (value.IsSequence() ? "a list" : given) + "; accepted: " + accepted);
 }
 

@@ -101,6 +101,10 @@ TEST(ModelRecipe, RefusesWhatIsNotAMapOfDistinctKeysToScalars) {
   EXPECT_EQ(refusal(llama + "width: 32\n"), "r.yaml:14: width is given twice, first at r.yaml:4");
   EXPECT_EQ(refusal(replaced(llama, "width: 16", "width: [16, 32]")), "r.yaml:4: width needs a single value");
   EXPECT_EQ(refusal(replaced(llama, "width: 16", "width:")), "r.yaml:4: width needs a single value");
+  EXPECT_EQ(refusal(llama + "---\nname: other\n"),
+            "r.yaml:15: a second document begins, expected one (without '---' or '...' between its lines)");
+  EXPECT_EQ(refusal(replaced(llama, "family: llama", "family: \"llama\n\n  wide\"")),
+            "r.yaml:2: family is 'llama...'; accepted: llama, gpt2");
   EXPECT_EQ(refusal("name: {"), "r.yaml:1: not valid YAML: end of map flow not found");
 }
 

@@ -74,6 +74,10 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef input) {
     return (void)fail(error), nullptr;
   if (buffer->getBuffer().starts_with("TGPTPLAN"))
     return (void)fail("'" + input + "' is a compiled plan already, expected a model; tgpt-run trains it"), nullptr;
+  if (input.ends_with(".yaml") || input.ends_with(".yml"))
+    return (void)fail("'" + input + "' is a recipe, expected a model; tgpt-import " + input +
+                      " -o model.mlir makes one"),
+           nullptr;
   return buffer;
 }
 

@@ -90,6 +90,12 @@ TEST(ClusterFileTest, refusalsNameFileLineKeyAndWhatIsAccepted) {
             "c.yaml:25: attention_efficiency is a list; acc");
   EXPECT_EQ(errorWith("name: dgx-h100", "name: a/b"),
             "c.yaml:2: name is 'a/b'; accepted: letters, digits, '_', '-' and '.'");
+  EXPECT_EQ(errorWith("  kernel_launch_seconds: 4.8e-6", "  kernel_launch_seconds: \"4.8e-6\n\n  s\""),
+            "c.yaml:15: kernel_launch_seconds is '4.8e-6...'; accepted: a number (fixed cost of a kernel)");
+  EXPECT_EQ(errorWith("ranks_per_node: 8", "ranks_per_node: " + std::string(70, '8')).substr(0, 97),
+            "c.yaml:29: ranks_per_node is '" + std::string(60, '8') + "...'; a");
+  EXPECT_EQ(errorWith("ranks_per_node: 8", "device:\n  name: second"),
+            "c.yaml:29: device is given twice, first in line 4");
   EXPECT_EQ(errorWith("name: dgx-h100", "name: [").substr(0, 26), "c.yaml:5: not valid YAML: ");
   EXPECT_EQ(errorWith("device:", "device: 5\nmachine:").substr(0, 43), "c.yaml:5: unknown key 'machine' in the clus");
 }
@@ -225,8 +231,13 @@ TEST(ClusterFileTest, whatIsNoClusterFile) {
   };
   EXPECT_EQ(error([] { parseCluster("", "c.yaml"); }),
             "c.yaml:1: the cluster is not a map; accepted: keys with values, like 'name: mine'");
+  EXPECT_EQ(error([] { parseCluster(deviceOnly() + "...\n# end\n", "c.yaml"); }), "accepted");
+  EXPECT_EQ(error([] { parseCluster(deviceOnly() + "---\nname: other\n", "c.yaml"); }),
+            "c.yaml:30: a second document begins, expected one (without '---' or '...' between its lines)");
+  EXPECT_EQ(error([] { parseCluster(deviceOnly() + "...\n[\n", "c.yaml"); }).substr(0, 27),
+            "c.yaml:31: not valid YAML: ");
   EXPECT_EQ(error([] { readClusterFile("none.yaml"); }), "no cluster file 'none.yaml'; recipes/clusters has some");
-  EXPECT_EQ(error([] { readClusterFile("/"); }), "cannot read cluster file '/': it is not a readable, non-empty file");
+  EXPECT_EQ(error([] { readClusterFile("/"); }), "cannot read cluster file '/': it is not a readable file");
 }
 
 } // namespace
