@@ -69,13 +69,26 @@ template <typename A> static const A *anglesFor(const AngleKey &key) try {
   return nullptr;
 }
 
-template <typename A> static void rotateHead(const A *x, A *y, const A *cosines, const A *sines, A sign, int64_t half) {
+/// So many pairs from `i` on. The number is known here, so that each block is a few vector instructions.
+template <int pairs, typename A>
+static inline void rotatePairs(const A *x, A *y, const A *cosines, const A *sines, A sign, int64_t half, int64_t i) {
 #pragma omp simd
-  for (int64_t i = 0; i < half; ++i) {
-    A a = x[i], b = x[i + half], sine = sign * sines[i];
-    y[i] = a * cosines[i] - b * sine;
-    y[i + half] = b * cosines[i] + a * sine;
+  for (int64_t j = i; j < i + pairs; ++j) {
+    A a = x[j], b = x[j + half], sine = sign * sines[j];
+    y[j] = a * cosines[j] - b * sine;
+    y[j + half] = b * cosines[j] + a * sine;
   }
+}
+
+/// Blocks of as many pairs from `i` on, then of half as many: one loop over a short head would be too short for
+/// vectors, and take as long as one over a head of eight times as many channels.
+template <int pairs = 16, typename A>
+static inline void rotateHead(const A *x, A *y, const A *cosines, const A *sines, A sign, int64_t half, int64_t i = 0) {
+  for (; half - i >= pairs; i += pairs)
+    rotatePairs<pairs>(x, y, cosines, sines, sign, half, i);
+  if constexpr (pairs > 1)
+    if (i < half)
+      rotateHead<pairs / 2>(x, y, cosines, sines, sign, half, i);
 }
 
 /// All heads of one position; `row` holds `width` elements. Heads are short: 16-bit elements are widened and narrowed

@@ -90,6 +90,17 @@ struct AttentionSize {
   int64_t batch, sequence, heads, kvHeads, c;
 };
 
+static void addRope(Cases &cases, DType t, const Shape &shape, int64_t c) {
+  for (int64_t inverse : {0, 1})
+    CaseBuilder(cases, "rope", t)
+        .in(shape)
+        .out(shape)
+        .integer("head_dim", c)
+        .integer("inverse", inverse)
+        .integer("position_offset", inverse * 7)
+        .set("theta", 10000.0);
+}
+
 static void addAttention(Cases &cases, DType t, AttentionSize size) {
   auto [b, s, h, g, c] = size;
   double scale = 1 / std::sqrt(double(c));
@@ -143,14 +154,7 @@ static void addAttention(Cases &cases, DType t, AttentionSize size) {
                  .out({b, s, g * c}));
   }
   if (c % 2 == 0)
-    for (int64_t inverse : {0, 1})
-      CaseBuilder(cases, "rope", t)
-          .in({b, s, h * c})
-          .out({b, s, h * c})
-          .integer("head_dim", c)
-          .integer("inverse", inverse)
-          .integer("position_offset", inverse * 7)
-          .set("theta", 10000.0);
+    addRope(cases, t, {b, s, h * c}, c);
 }
 
 static void addElementwise(Cases &cases, DType t, Shape shape) {
@@ -377,6 +381,8 @@ static Cases makeCases() {
     if (t == DType::BF16 || t == DType::F16) // heads for tensor cores, on a GPU
       for (AttentionSize size : {AttentionSize{1, 130, 2, 1, 64}, {2, 67, 1, 1, 128}})
         addAttention(cases, t, size);
+    for (int64_t c : {2, 12, 30, 62, 96}) // one and several of the blocks that a head is rotated in
+      addRope(cases, t, {2, 3, 3 * c}, c);
     for (const Shape &shape : {Shape{1}, {2, 3, 5}, {4, 67}, {3, 5700}})
       addElementwise(cases, t, shape);
     addTokens(cases, t, 1, 1, 1, 1);
