@@ -76,7 +76,7 @@ function drawBars() {
   }));
   drawPeaks();
   byId('outside').textContent = report.device
-    ? `Outside of the plan on ${report.device.name}: ${report.device.outside.map((p) => `${p.what} ${bytesText(p.bytes)}`).join(', ')}.`
+    ? `Outside of the plan on ${report.device.name}: ${report.device.outside.map((p) => `${p.what} ${bytesText(p.bytes)}`).join(', ')}. The dashed line is the device's memory, ${bytesText(report.device.bytes)}.`
     : 'Not counted, because they are of the device and its libraries: its context, library workspaces, communicator buffers.';
 }
 
@@ -240,13 +240,15 @@ function drawWhatIf() {
   const lines = report.what_if || [], base = lines[0];
   byId('whatif').hidden = lines.length === 0;
   if (!base) return;
-  const header = ['change', 'largest stage', 'saved', 'operations', 'sent, exposed', 'sent, overlapped'];
+  const isTimed = base.step_seconds > 0; // with a cluster
+  const header = ['change', 'largest stage', 'saved', ...(isTimed ? ['step, simulated'] : []), 'operations', 'sent, exposed', 'sent, overlapped'];
   const rows = lines.filter((line) => !line.refusal).map((line) => {
     const saved = base.arena_bytes - line.arena_bytes;
     const isBase = line === base;
     return element('tr', {'data-change': line.change}, element('td', {}, line.change),
       element('td', {class: 'number'}, bytesText(line.arena_bytes)),
       element('td', {class: `number ${saved > 0 ? 'good' : saved < 0 ? 'bad' : ''}`}, isBase ? '' : `${signedBytes(saved)} (${percentText(saved / base.arena_bytes, 0)})`),
+      ...(isTimed ? [element('td', {class: 'number step'}, isBase ? timeText(1e9 * line.step_seconds) : percentText(line.step_seconds / base.step_seconds - 1, 1))] : []),
       element('td', {class: 'number'}, isBase ? line.flops.toExponential(3) : percentText((line.flops - base.flops) / (base.flops || 1), 1)),
       element('td', {class: 'number'}, isBase ? bytesText(line.sent_exposed_bytes) : signedBytes(line.sent_exposed_bytes - base.sent_exposed_bytes)),
       element('td', {class: 'number'}, isBase ? bytesText(line.sent_overlapped_bytes) : signedBytes(line.sent_overlapped_bytes - base.sent_overlapped_bytes)));
@@ -381,6 +383,8 @@ function faultsOfPage() {
   if (total !== live) faults.push(`the table has ${total} bytes, live are ${live}`);
   const shown = [...document.querySelectorAll('#table tbody tr')].map((row) => +row.dataset.bytes);
   if (shown.length === 0 || shown.some((bytes, i) => i > 0 && bytes > shown[i - 1])) faults.push('the table is not sorted by bytes');
+  const timed = (report.what_if || []).filter((line) => line.step_seconds > 0), steps = [...document.querySelectorAll('#whatifTable td.step')];
+  if (steps.length !== timed.length || (timed.length > 0 && steps[0].textContent !== timeText(1e9 * timed[0].step_seconds))) faults.push(`${steps.length} steps are shown of ${timed.length} that are simulated`);
   if (document.documentElement.scrollWidth > innerWidth) faults.push(`the page is ${document.documentElement.scrollWidth} wide in a window of ${innerWidth}`);
   return faults;
 }
