@@ -32,6 +32,7 @@ plan::Region::Kind tgpt::kindOf(planir::MemoryKind kind) {
   case planir::MemoryKind::Communication: return plan::Region::COMMUNICATION;
   case planir::MemoryKind::Pages: return plan::Region::PAGES;
   case planir::MemoryKind::Step: return plan::Region::STEP;
+  case planir::MemoryKind::Leaves: return plan::Region::LEAVES;
   }
   llvm_unreachable("a kind of the enum");
 }

@@ -179,6 +179,7 @@ void StageEmitter::emitSchedule(planir::ScheduleOp schedule) {
     entry->set_micro_batch(run.getMicroBatch());
     entry->set_slot(run.getSlot());
     entry->set_page(run.getPage());
+    entry->set_leaf(run.getLeaf());
     entry->set_phase(phaseOf(run.getPhase()));
   }
 }

@@ -168,9 +168,9 @@ private:
 
   /// What pages take, beyond what they would as parts of slots.
   double pageBytes() const {
-    int64_t bytes = report.pages.count * report.pages.bytes;
+    int64_t bytes = report.pages.count * report.pages.bytes + report.leaves.count * report.leaves.bytes;
     for (int region = 0; region < report.program->regions_size(); ++region)
-      if (report.program->regions(region).kind() == plan::Region::PAGES)
+      if (runtime::isPaged(report.program->regions(region).kind()))
         bytes -= slotsOf(report.program->regions(region).chunk()) * report.liveness.slotPeakBytes(region);
     return static_cast<double>(bytes);
   }

@@ -17,6 +17,7 @@
 #include "runtime/plan/PlanText.h"
 #include "runtime/plan/RankGrid.h"
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -62,20 +63,22 @@ static StateLedger ledgerOf(const plan::StageProgram &stage) {
 
 /// Bytes of the pages, which the chunks share, and of what lies over other regions, counted once.
 static void addSharedRegions(StageMemoryReport &report) {
-  int64_t end = 0, stepEnd = 0, pages = 0, pageBytes = 0, kept = 0;
+  int64_t end = 0, stepEnd = 0;
+  std::map<plan::Region::Kind, int64_t> pageBytes;
   for (int i = 0; i < report.program->regions_size(); ++i) {
     const plan::Region &region = report.program->regions(i);
     int64_t &last = region.kind() == plan::Region::STEP ? stepEnd : end;
     last = std::max(last, region.offset_bytes() + region.slots() * region.slot_bytes());
-    if (region.kind() != plan::Region::PAGES)
+    if (!runtime::isPaged(region.kind()))
       continue;
-    pages = region.slots();
-    pageBytes = region.slot_bytes();
-    kept = std::max(kept, report.liveness.keptSlotBytes(i));
+    StageMemoryReport::Slots &pages = region.kind() == plan::Region::PAGES ? report.pages : report.leaves;
+    pages = {region.slots(), std::max(pages.bytes, report.liveness.keptSlotBytes(i))};
+    pageBytes[region.kind()] = region.slots() * region.slot_bytes();
   }
-  report.pages = {pages, kept};
-  report.of(MemoryCategory::Activations).bytes += pages * kept;
-  report.of(MemoryCategory::Scratch).bytes += pages * (pageBytes - kept) + std::max<int64_t>(stepEnd - end, 0);
+  int64_t kept = report.pages.count * report.pages.bytes + report.leaves.count * report.leaves.bytes;
+  int64_t rest = pageBytes[plan::Region::PAGES] + pageBytes[plan::Region::LEAVES] - kept;
+  report.of(MemoryCategory::Activations).bytes += kept;
+  report.of(MemoryCategory::Scratch).bytes += rest + std::max<int64_t>(stepEnd - end, 0);
 }
 
 /// What is kept counts as activations, whatever else of its region's bytes as scratch.

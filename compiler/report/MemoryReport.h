@@ -84,7 +84,8 @@ struct StageMemoryReport {
     int64_t bytes = 0;
   };
   std::vector<Slots> activationSlots;
-  Slots pages; ///< that the chunks share, beside their slots
+  Slots pages;  ///< that the chunks share, beside their slots
+  Slots leaves; ///< likewise
   int64_t arenaBytes = 0;
   StateLedger ledger;
   PeakMoment peak;

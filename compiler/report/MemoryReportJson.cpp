@@ -87,6 +87,8 @@ static Json stageJson(const StageMemoryReport &stage, const std::vector<EntryTim
                {"activation_slot_bytes", slotBytes},
                {"activation_pages", stage.pages.count},
                {"activation_page_bytes", stage.pages.bytes},
+               {"activation_leaves", stage.leaves.count},
+               {"activation_leaf_bytes", stage.leaves.bytes},
                {"arena_bytes", stage.arenaBytes},
                {"live_bytes", stage.liveBytes()},
                {"held_parameters", stage.ledger.parameters},

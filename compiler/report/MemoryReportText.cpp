@@ -105,7 +105,7 @@ static std::string peakText(const StageMemoryReport &stage) {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// "2 x 1.50 KiB", of two chunks "3 x 1.50 KiB + 2 x 1.00 KiB", the pages that they share last.
+/// "2 x 1.50 KiB", of two chunks "3 x 1.50 KiB + 2 x 1.00 KiB", the pages and leaves that they share last.
 static std::string slotsText(const StageMemoryReport &stage) {
   std::string text;
   auto add = [&](const StageMemoryReport::Slots &slots) {
@@ -115,6 +115,7 @@ static std::string slotsText(const StageMemoryReport &stage) {
   for (const StageMemoryReport::Slots &slots : stage.activationSlots)
     add(slots);
   add(stage.pages);
+  add(stage.leaves);
   return text.empty() ? "0" : text;
 }
 

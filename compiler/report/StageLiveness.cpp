@@ -173,9 +173,8 @@ void StageLiveness::profileSegment(int segment) {
   }
 }
 
-/// Of the slots of a region the one that an entry has: its page, of pages.
 int64_t StageLiveness::slotOf(int region, const plan::ScheduleEntry &entry) const {
-  return stage.regions(region).kind() == plan::Region::PAGES ? entry.page() - 1 : entry.slot();
+  return runtime::slotOf(stage.regions(region).kind(), entry);
 }
 
 void StageLiveness::advance(Slots &slots, const plan::ScheduleEntry &entry) const {

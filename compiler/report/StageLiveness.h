@@ -64,10 +64,10 @@ public:
   const std::vector<InstructionBytes> &profile(int segment) const { return profiles[segment]; }
 
   /// Greatest sum of bytes that belong to a slot of a region and are live at once; in one of
-  /// ACTIVATIONS or PAGES they belong to it that are kept between segments.
+  /// ACTIVATIONS, PAGES or LEAVES they belong to it that are kept between segments.
   int64_t slotPeakBytes(int region) const;
 
-  /// Bytes that a slot of a region of ACTIVATIONS or PAGES needs for what is kept; buffers of one
+  /// Bytes that a slot of a region of ACTIVATIONS, PAGES or LEAVES needs for what is kept; buffers of one
   /// segment may lie behind it.
   int64_t keptSlotBytes(int region) const;
 

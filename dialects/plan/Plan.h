@@ -61,9 +61,13 @@ struct SegmentChannels {
 };
 /// The region in which variables of this role live.
 MemoryKind regionOf(VariableRole role);
+/// Whether micro-batches take the slots of such a region in turn, those of all chunks of a stage the same ones.
+inline bool isPaged(MemoryKind kind) {
+  return kind == MemoryKind::Pages || kind == MemoryKind::Leaves;
+}
 /// Whether what lies there belongs to a micro-batch, from one segment to another.
 inline bool isOfMicroBatch(MemoryKind kind) {
-  return kind == MemoryKind::Activations || kind == MemoryKind::Pages;
+  return kind == MemoryKind::Activations || isPaged(kind);
 }
 /// Whether a region holds nothing at the begin and at the end of a segment that runs once a step.
 inline bool isEmptyBetweenSteps(MemoryKind kind) {

@@ -20,7 +20,8 @@ def Plan_MemoryKind : Plan_Enum<"MemoryKind", "what a part of the arena holds", 
     I32EnumAttrCase<"Parameters", 1, "parameters">, I32EnumAttrCase<"Gradients", 2, "gradients">,
     I32EnumAttrCase<"Optimizer", 3, "optimizer">, I32EnumAttrCase<"Activations", 4, "activations">,
     I32EnumAttrCase<"Scratch", 5, "scratch">, I32EnumAttrCase<"Communication", 6, "communication">,
-    I32EnumAttrCase<"Pages", 7, "pages">, I32EnumAttrCase<"Step", 8, "step">]>;
+    I32EnumAttrCase<"Pages", 7, "pages">, I32EnumAttrCase<"Step", 8, "step">,
+    I32EnumAttrCase<"Leaves", 9, "leaves">]>;
 
 def Plan_VariableRole : Plan_Enum<"VariableRole", "what a variable is for", [
     I32EnumAttrCase<"Parameter", 1, "parameter">, I32EnumAttrCase<"Master", 2, "master">,
@@ -125,10 +126,10 @@ def Plan_TrainingAttr : Plan_Attr<"Training", "training"> {
 }
 
 def Plan_RunAttr : Plan_Attr<"Run", "run"> {
-  let summary = "one entry of a schedule: a segment, its micro-batch, activation slot and page";
+  let summary = "one entry of a schedule: a segment, its micro-batch, activation slot and pages";
   let description = [{
     Micro-batch -1, slot 0 and phase `none` for segments that run once a step. Pages count
-    from 1; where the run has none, there is no `page`. What it receives and sends are the channels of the segment's instructions, in their order.
+    from 1; where the run has none, there is no `page`; leaves likewise. What it receives and sends are the channels of the segment's instructions, in their order.
 
     ```mlir
     #plan.run<"forward", micro_batch = 3, slot = 1, phase = steady, receives = [], sends = [@forward_0_to_1]>
@@ -136,9 +137,10 @@ def Plan_RunAttr : Plan_Attr<"Run", "run"> {
   }];
   let parameters = (ins "::mlir::StringAttr":$segment, "int64_t":$micro_batch, "int64_t":$slot,
                         EnumParameter<Plan_SchedulePhase>:$phase, "::mlir::ArrayAttr":$receives, "::mlir::ArrayAttr":$sends,
-                        DefaultValuedParameter<"int64_t", "0">:$page);
+                        DefaultValuedParameter<"int64_t", "0">:$page, DefaultValuedParameter<"int64_t", "0">:$leaf);
   let assemblyFormat = [{`<` $segment `,` `micro_batch` `=` $micro_batch `,` `slot` `=` $slot `,` `phase` `=` $phase
-    `,` `receives` `=` $receives `,` `sends` `=` $sends (`,` `page` `=` $page^)? `>`}];
+    `,` `receives` `=` $receives `,` `sends` `=` $sends (`,` `page` `=` $page^)?
+    (`,` `leaf` `=` $leaf^)? `>`}];
 }
 
 def Plan_BufferType : TypeDef<PlanDialect, "Buffer"> {

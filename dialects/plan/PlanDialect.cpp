@@ -49,7 +49,7 @@ static ParseResult parseChannels(OpAsmParser &parser, StringRef verb, ArrayAttr 
   return succeeded(parser.parseOptionalKeyword(verb)) ? parser.parseAttribute(channels) : success();
 }
 
-// A run of a schedule: `steady "forward" 0 in 0 page 1 receives [@a] sends [@b]`.
+// A run of a schedule: `steady "backward" 0 in 0 page 1 leaf 2 receives [@a] sends [@b]`.
 static ParseResult parseRun(OpAsmParser &parser, RunAttr &run) {
   StringRef word;
   SMLoc location = parser.getCurrentLocation();
@@ -61,7 +61,7 @@ static ParseResult parseRun(OpAsmParser &parser, RunAttr &run) {
     phase = *named;
   }
   StringAttr segment;
-  int64_t microBatch = -1, slot = 0, page = 0;
+  int64_t microBatch = -1, slot = 0, page = 0, leaf = 0;
   ArrayAttr receives, sends;
   if (parser.parseAttribute(segment))
     return failure();
@@ -70,9 +70,11 @@ static ParseResult parseRun(OpAsmParser &parser, RunAttr &run) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("page")) && parser.parseInteger(page))
     return failure();
+  if (succeeded(parser.parseOptionalKeyword("leaf")) && parser.parseInteger(leaf))
+    return failure();
   if (parseChannels(parser, "receives", receives) || parseChannels(parser, "sends", sends))
     return failure();
-  run = RunAttr::get(parser.getContext(), segment, microBatch, slot, phase, receives, sends, page);
+  run = RunAttr::get(parser.getContext(), segment, microBatch, slot, phase, receives, sends, page, leaf);
   return success();
 }
 
@@ -104,6 +106,8 @@ static void printRuns(OpAsmPrinter &printer, Operation *, ArrayAttr runs) {
       printer << " " << run.getMicroBatch() << " in " << run.getSlot();
     if (run.getPage() != 0)
       printer << " page " << run.getPage();
+    if (run.getLeaf() != 0)
+      printer << " leaf " << run.getLeaf();
     if (!run.getReceives().empty())
       printer << " receives " << run.getReceives();
     if (!run.getSends().empty())

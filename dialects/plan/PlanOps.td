@@ -126,17 +126,17 @@ def Plan_StageOp : Plan_Op<"stage", [HasParent<"::tgpt::planir::ProgramOp">, Iso
 
     Constraints:
     - C1: the body holds regions, buffers, variables, messages, segments and one schedule at most.
-    - C2: a kind of region appears once, activations and pages once a chunk; segment names are unique.
+    - C2: a kind of region appears once, activations, pages and leaves once a chunk; segment names are unique.
     - C3: with an arena, every region and buffer has an offset; the last region ends where the arena ends. Regions do
-      not overlap, but for the pages of several chunks, which are the same bytes, and step, which may lie over
-      activations, pages and scratch.
+      not overlap, but for the pages of several chunks, which are the same bytes, likewise leaves, and step, which may lie over
+      activations, pages, leaves and scratch.
   }];
   let arguments = (ins I64Attr:$stage, OptionalAttr<I64Attr>:$arena_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "custom<Count>($stage) (`arena` custom<Count>($arena_bytes)^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The region of this kind (of activations and pages, that of the chunk), or null.
+    /// The region of this kind (of activations, pages and leaves, that of the chunk), or null.
     RegionOp getRegionOf(MemoryKind kind, int64_t chunk = 0);
     /// The schedule, or null.
     ScheduleOp getSchedule();
@@ -149,8 +149,9 @@ def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
     `slots` copies of `holds` bytes, one per micro-batch in flight for activations, of
     which each chunk of a stage has a region of its own. Pages are as activations, but
     the chunks of a stage have them in common: each has a region of the same bytes, and the
-    schedule says which page a micro-batch has. Step is for the segments that run once a
-    step, at which activations, pages and scratch hold nothing. `live` is the greatest sum of
+    schedule says which page a micro-batch has. Leaves are as pages, with numbers of their own,
+    so that a run may have one of each. Step is for the segments that run once a
+    step, at which activations, pages, leaves and scratch hold nothing. `live` is the greatest sum of
     bytes live at once in a slot: what `holds` could at best be.
 
     ```mlir
@@ -159,7 +160,7 @@ def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
     ```
 
     Constraints:
-    - C1: `slots` is at least 1, and 1 for all but activations and pages, which alone have a `chunk` above 0.
+    - C1: `slots` is at least 1, and 1 for all but activations, pages and leaves, which alone have a `chunk` above 0.
     - C2: offset, slot bytes and live bytes are all there or none; they are not negative, `live` is at most `holds`.
     - C3: offset and slot bytes are multiples of 64.
   }];
@@ -186,7 +187,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"::tgpt::planir::StageOp">,
     ```
 
     Constraints:
-    - C1: the stage has a region of this kind (of activations and pages, of this chunk).
+    - C1: the stage has a region of this kind (of activations, pages and leaves, of this chunk).
     - C2: the offset is a multiple of the element size, and the buffer ends within a slot of its region.
     - C3: a part ends within a buffer of its own region that is no part itself; offsets, where there are any, agree.
   }];
@@ -273,8 +274,8 @@ def Plan_SegmentOp : Plan_Op<"segment", [HasParent<"::tgpt::planir::StageOp">, S
     Constraints:
     - C1: the body holds instructions only.
     - C2: events begin and end here: see `plan.wait`.
-    - C3: of activations and pages, instructions use those of the segment's chunk only; a begin or update has chunk 0.
-    - C4: step is used by begin and update only, which use no pages, and no activations or scratch where there is a step region.
+    - C3: of activations, pages and leaves, instructions use those of the segment's chunk only; a begin or update has chunk 0.
+    - C4: step is used by begin and update only, which use no pages and no leaves, and no activations or scratch where there is a step region.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_SegmentKind, "segment_kind">:$kind, StrAttr:$name,
                        DefaultValuedAttr<I64Attr, "0">:$chunk);
@@ -287,8 +288,8 @@ def Plan_ScheduleOp : Plan_Op<"schedule", [HasParent<"::tgpt::planir::StageOp">]
   let summary = "the order in which a step runs the segments";
   let description = [{
     `"forward" 3 in 1` runs segment "forward" on micro-batch 3 in activation slot 1 of
-    its chunk, and `in 1 page 2` has the second page too; a name alone runs once a step. Before it stands what the pipeline does
-    meanwhile, behind it the channels that the segment's instructions receive from and
+    its chunk, and `in 1 page 2 leaf 1` has the second page and the first leaf too; a name alone runs
+    once a step. Before it stands what the pipeline does meanwhile, behind it the channels that the segment's instructions receive from and
     send to, in their order.
 
     ```mlir
@@ -302,7 +303,7 @@ def Plan_ScheduleOp : Plan_Op<"schedule", [HasParent<"::tgpt::planir::StageOp">]
     Constraints:
     - C1: every name is a segment of the stage.
     - C2: forward, backward and weight_gradient segments have a micro-batch in range, a slot of their chunk's
-      activations region, a page of its pages, if any, and a phase; others have none.
+      activations region, a page and a leaf of its pages and leaves, if any, and a phase; others have none.
     - C3: the phases come in the order warm_up, steady, cool_down.
     - C4: the channels are those of the segment's receives and sends.
   }];

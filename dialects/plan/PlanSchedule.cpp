@@ -49,12 +49,21 @@ private:
   LogicalResult checkOnce(RunAttr run) {
     if (run.getMicroBatch() != -1 || run.getSlot() != 0)
       return op.emitOpError() << "runs segment " << run.getSegment() << " for a micro-batch, but it runs once a step";
-    if (run.getPage() != 0)
-      return op.emitOpError() << "runs segment " << run.getSegment() << " with page " << run.getPage()
-                              << ", but it runs once a step";
+    for (auto [word, page] : {std::pair("page", run.getPage()), {"leaf", run.getLeaf()}})
+      if (page != 0)
+        return op.emitOpError() << "runs segment " << run.getSegment() << " with " << word << " " << page
+                                << ", but it runs once a step";
     if (run.getPhase() != SchedulePhase::None)
       return op.emitOpError() << "runs segment " << run.getSegment() << " in phase "
                               << stringifySchedulePhase(run.getPhase()) << ", but it runs once a step";
+    return success();
+  }
+
+  LogicalResult checkPage(RunAttr run, int64_t chunk, MemoryKind kind, StringRef word, int64_t page) {
+    RegionOp pages = stageOf(op).getRegionOf(kind, chunk);
+    if (int64_t most = pages ? pages.getSlots() : 0; page < 0 || page > most)
+      return op.emitOpError() << "runs segment " << run.getSegment() << " with " << word << " " << page << ", but "
+                              << (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) << " has " << most;
     return success();
   }
 
@@ -67,10 +76,9 @@ private:
     if (run.getSlot() < 0 || run.getSlot() >= slots)
       return op.emitOpError() << "runs segment " << run.getSegment() << " in slot " << run.getSlot() << ", but "
                               << (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) << " has " << slots;
-    RegionOp pages = stageOf(op).getRegionOf(MemoryKind::Pages, chunk);
-    if (int64_t most = pages ? pages.getSlots() : 0; run.getPage() < 0 || run.getPage() > most)
-      return op.emitOpError() << "runs segment " << run.getSegment() << " with page " << run.getPage() << ", but "
-                              << (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) << " has " << most;
+    if (failed(checkPage(run, chunk, MemoryKind::Pages, "page", run.getPage())) ||
+        failed(checkPage(run, chunk, MemoryKind::Leaves, "leaf", run.getLeaf())))
+      return failure();
     if (run.getPhase() == SchedulePhase::None)
       return op.emitOpError() << "runs segment " << run.getSegment() << " in no phase, expected warm_up, steady or "
                               << "cool_down";

@@ -12,6 +12,7 @@
 #include "dialects/plan/Plan.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -291,15 +292,14 @@ static LogicalResult verifyArena(StageOp stage, int64_t arenaBytes) {
       return buffer.emitOpError() << "'" << buffer.getName() << "' has no offset, but its stage has an arena";
   llvm::stable_sort(regions, [](RegionOp a, RegionOp b) { return *a.getOffsetBytes() < *b.getOffsetBytes(); });
   int64_t end = 0, stepEnd = 0;
-  RegionOp pages;
+  std::map<MemoryKind, RegionOp> pages; // the first of the kind
   for (RegionOp region : regions) {
-    if (region.getKind() == MemoryKind::Pages && pages) {
-      if (failed(verifySamePages(pages, region)))
-        return failure();
-      continue;
-    }
-    if (region.getKind() == MemoryKind::Pages)
-      pages = region;
+    if (isPaged(region.getKind()))
+      if (auto [first, isFirst] = pages.try_emplace(region.getKind(), region); !isFirst) {
+        if (failed(verifySamePages(first->second, region)))
+          return failure();
+        continue;
+      }
     if (region.getKind() == MemoryKind::Step) {
       if (failed(verifyStep(region, regions)))
         return failure();
@@ -365,7 +365,7 @@ static LogicalResult verifyStepOf(SegmentOp segment) {
         continue;
       MemoryKind kind = buffer.getRegion();
       bool isUnderStep =
-          isOnce && (kind == MemoryKind::Pages || (hasStep && kind != MemoryKind::Step && isEmptyBetweenSteps(kind)));
+          isOnce && (isPaged(kind) || (hasStep && kind != MemoryKind::Step && isEmptyBetweenSteps(kind)));
       if (isUnderStep || (!isOnce && kind == MemoryKind::Step))
         return op.emitOpError() << "of a segment of kind '" << stringifySegmentKind(segment.getKind()) << "' uses '"
                                 << buffer.getName() << "', which lies in the region of kind '"

@@ -173,7 +173,7 @@ void ProgramLowering::addSchedule(planir::StageOp stage, dist::ScheduleOp schedu
     std::string name = planir::segmentNameOf(kind, chunk);
     if (auto found = channels.find(name); found != channels.end())
       runs.push_back(planir::RunAttr::get(builder.getContext(), builder.getStringAttr(name), microBatch, slot, phase,
-                                          found->second.receives, found->second.sends, /*page=*/0));
+                                          found->second.receives, found->second.sends, /*page=*/0, /*leaf=*/0));
   };
   add(planir::SegmentKind::Begin, 0, -1, 0, planir::SchedulePhase::None);
   const std::pair<ArrayAttr, planir::SchedulePhase> lists[] = {

@@ -64,6 +64,7 @@ private:
   void forgetPages();
   void setPlace(planir::BufferOp buffer, RegionKey region, int64_t offset);
   void placeResident(MemoryKind kind, const BufferSet &set);
+  std::pair<RegionKey, int64_t> partAt(const SlotArrangement &arrangement, int64_t index, int64_t offset) const;
   void placeKept(int64_t index, const BufferSet &kept, const SlotArrangement &arrangement);
   void placeSegment(const SegmentBuffers &segment, const Packing &packed, const SegmentPacking &packing);
   void addRegions(const SegmentPacking &packing);
@@ -98,21 +99,21 @@ LogicalResult StageMemory::checkTotal() {
   return success();
 }
 
-static planir::RunAttr withPage(planir::RunAttr run, int64_t page) {
+static planir::RunAttr withPages(planir::RunAttr run, int64_t page, int64_t leaf) {
   return planir::RunAttr::get(run.getContext(), run.getSegment(), run.getMicroBatch(), run.getSlot(), run.getPhase(),
-                              run.getReceives(), run.getSends(), page);
+                              run.getReceives(), run.getSends(), page, leaf);
 }
 
 /// What an earlier assignment has put into pages and over other regions goes back to where it came from.
 void StageMemory::forgetPages() {
   for (auto buffer : stage.getBody().getOps<planir::BufferOp>())
-    if (buffer.getRegion() == MemoryKind::Pages)
+    if (planir::isPaged(buffer.getRegion()))
       buffer.setRegion(MemoryKind::Activations);
     else if (buffer.getRegion() == MemoryKind::Step)
       buffer.setRegion(MemoryKind::Scratch);
   SmallVector<planir::RegionOp> regions(stage.getBody().getOps<planir::RegionOp>());
   for (planir::RegionOp region : regions)
-    if (region.getKind() == MemoryKind::Pages || region.getKind() == MemoryKind::Step)
+    if (planir::isPaged(region.getKind()) || region.getKind() == MemoryKind::Step)
       region.erase();
   setPages({});
 }
@@ -122,8 +123,9 @@ void StageMemory::setPages(const SlotArrangement &arrangement) {
   if (!schedule)
     return;
   SmallVector<Attribute> runs;
+  auto ofRun = [](const PagePool &pool, size_t run) { return pool.bytes == 0 ? 0 : pool.ofRun[run]; };
   for (auto [i, run] : llvm::enumerate(schedule.getRuns().getAsRange<planir::RunAttr>()))
-    runs.push_back(withPage(run, arrangement.paging == Paging::None ? 0 : arrangement.pageOfRun[i]));
+    runs.push_back(withPages(run, ofRun(arrangement.pages, i), ofRun(arrangement.leaves, i)));
   schedule.setRunsAttr(builder.getArrayAttr(runs));
 }
 
@@ -144,14 +146,27 @@ void StageMemory::placeResident(MemoryKind kind, const BufferSet &set) {
   sizes[{kind, 0}].peakLiveBytes = packing.peakLiveBytes;
 }
 
+/// The region of what lies at an offset in the space of a chunk, and where that begins: slot, page, leaf or scratch.
+std::pair<StageMemory::RegionKey, int64_t> StageMemory::partAt(const SlotArrangement &arrangement, int64_t index,
+                                                               int64_t offset) const {
+  auto chunk = arrangement.chunks.find(index);
+  if (chunk == arrangement.chunks.end())
+    return {{MemoryKind::Scratch, 0}, 0};
+  const ChunkSpace &space = chunk->second;
+  if (offset < arrangement.pageFrom(space))
+    return {{MemoryKind::Activations, index}, 0};
+  if (offset < arrangement.leafFrom(space))
+    return {{MemoryKind::Pages, index}, arrangement.pageFrom(space)};
+  return {{MemoryKind::Leaves, index}, arrangement.leafFrom(space)};
+}
+
 void StageMemory::placeKept(int64_t index, const BufferSet &kept, const SlotArrangement &arrangement) {
   const ChunkSpace &space = arrangement.chunks.at(index);
-  RegionKey slot = {MemoryKind::Activations, index}, page = {MemoryKind::Pages, index};
   std::map<RegionKey, std::vector<Lifetime>> lifetimes;
   for (auto [buffer, lifetime, offset] : llvm::zip(kept.buffers, kept.lifetimes, space.offsets)) {
-    bool isInPage = arrangement.paging != Paging::None && offset >= space.slotBytes;
-    setPlace(buffer, isInPage ? page : slot, offset - (isInPage ? space.slotBytes : 0));
-    lifetimes[isInPage ? page : slot].push_back(lifetime);
+    auto [region, from] = partAt(arrangement, index, offset);
+    setPlace(buffer, region, offset - from);
+    lifetimes[region].push_back(lifetime);
   }
   for (const auto &[region, live] : lifetimes) {
     RegionSize &size = sizes[region];
@@ -162,36 +177,35 @@ void StageMemory::placeKept(int64_t index, const BufferSet &kept, const SlotArra
 
 void StageMemory::placeSegment(const SegmentBuffers &segment, const Packing &packed, const SegmentPacking &packing) {
   bool isInStep = packing.hasStep && segment.runsOnce();
-  std::vector<int64_t> splits = isInStep ? std::vector<int64_t>() : packing.arrangement.splitsOf(segment);
-  const std::pair<RegionKey, int64_t> parts[] = {{{MemoryKind::Activations, segment.chunk}, 0},
-                                                 {{MemoryKind::Pages, segment.chunk}, splits.empty() ? 0 : splits[0]}};
+  int64_t endlessFrom = isInStep ? 0 : packing.arrangement.spaceOf(segment).endlessFrom();
   RegionKey last = {isInStep ? MemoryKind::Step : MemoryKind::Scratch, 0};
   std::vector<Lifetime> behind;
   for (auto [buffer, lifetime, offset] : llvm::zip(segment.set.buffers, segment.set.lifetimes, packed.offsets)) {
-    size_t part = 0;
-    while (part < splits.size() && offset >= splits[part])
-      ++part;
-    if (part < splits.size()) {
-      setPlace(buffer, parts[part].first, offset - parts[part].second);
+    if (offset < endlessFrom) {
+      auto [region, from] = partAt(packing.arrangement, segment.chunk, offset);
+      setPlace(buffer, region, offset - from);
       ++buffersInSlots;
       continue;
     }
-    setPlace(buffer, last, offset - (splits.empty() ? 0 : splits.back()));
+    setPlace(buffer, last, offset - endlessFrom);
     behind.push_back(lifetime);
   }
   sizes[last].peakLiveBytes = std::max(sizes[last].peakLiveBytes, peakLiveBytes(behind));
 }
 
-/// The regions of pages and of what lies over others.
+/// The regions of pages, of leaves and of what lies over others.
 void StageMemory::addRegions(const SegmentPacking &packing) {
   for (auto region : stage.getBody().getOps<planir::RegionOp>())
     builder.setInsertionPointAfter(region);
   auto add = [&](MemoryKind kind, int64_t count, int64_t chunk) {
     planir::RegionOp::create(builder, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk);
   };
-  if (packing.arrangement.paging != Paging::None)
-    for (const auto &[index, chunk] : packing.arrangement.chunks)
-      add(MemoryKind::Pages, packing.arrangement.pages, index);
+  const std::pair<MemoryKind, const PagePool &> pools[] = {{MemoryKind::Pages, packing.arrangement.pages},
+                                                           {MemoryKind::Leaves, packing.arrangement.leaves}};
+  for (const auto &[kind, pool] : pools)
+    if (pool.bytes > 0)
+      for (const auto &[index, chunk] : packing.arrangement.chunks)
+        add(kind, pool.count, index);
   if (packing.hasStep)
     add(MemoryKind::Step, 1, 0);
 }
@@ -206,20 +220,21 @@ void StageMemory::placeParts() {
 }
 
 /// As they are written; where there are pages or a region over others, these and what they lie over come last, pages
-/// before the slots: then the arena ends with what some segment uses to its end.
+/// and leaves before the slots: then the arena ends with what some segment uses to its end.
 SmallVector<planir::RegionOp> StageMemory::regionsInOrder() {
   SmallVector<planir::RegionOp> regions(stage.getBody().getOps<planir::RegionOp>());
   auto rank = [](planir::RegionOp region) {
     switch (region.getKind()) {
     case MemoryKind::Pages: return 1;
-    case MemoryKind::Activations: return 2;
-    case MemoryKind::Scratch: return 3;
-    case MemoryKind::Step: return 4;
+    case MemoryKind::Leaves: return 2;
+    case MemoryKind::Activations: return 3;
+    case MemoryKind::Scratch: return 4;
+    case MemoryKind::Step: return 5;
     default: return 0;
     }
   };
   bool isShared = llvm::any_of(regions, [](planir::RegionOp region) {
-    return region.getKind() == MemoryKind::Pages || region.getKind() == MemoryKind::Step;
+    return planir::isPaged(region.getKind()) || region.getKind() == MemoryKind::Step;
   });
   if (isShared)
     llvm::stable_sort(regions, [&](planir::RegionOp a, planir::RegionOp b) { return rank(a) < rank(b); });
@@ -227,19 +242,21 @@ SmallVector<planir::RegionOp> StageMemory::regionsInOrder() {
 }
 
 void StageMemory::placeRegions(const SegmentPacking &packing) {
-  if (packing.arrangement.paging != Paging::None)
-    for (const auto &[index, chunk] : packing.arrangement.chunks)
-      sizes[{MemoryKind::Pages, index}].slotBytes = packing.arrangement.pageBytes;
+  for (const auto &[index, chunk] : packing.arrangement.chunks) {
+    sizes[{MemoryKind::Pages, index}].slotBytes = packing.arrangement.pages.bytes;
+    sizes[{MemoryKind::Leaves, index}].slotBytes = packing.arrangement.leaves.bytes;
+  }
   int64_t end = 0, emptyFrom = 0, arena = 0;
-  bool hasPages = false;
+  std::map<MemoryKind, int64_t> paged; // where the pages and leaves of the first chunk are
   for (planir::RegionOp region : regionsInOrder()) {
     const RegionSize &size = sizes[{region.getKind(), static_cast<int64_t>(region.getChunk())}];
     int64_t slots = region.getSlots(), offset = end;
     if (!planir::isEmptyBetweenSteps(region.getKind()))
       emptyFrom = end + slots * size.slotBytes;
-    if (region.getKind() == MemoryKind::Step || (region.getKind() == MemoryKind::Pages && hasPages))
+    if (region.getKind() == MemoryKind::Step)
       offset = emptyFrom; // over others
-    hasPages |= region.getKind() == MemoryKind::Pages;
+    if (planir::isPaged(region.getKind()))
+      offset = paged.try_emplace(region.getKind(), end).first->second;
     region.setOffsetBytesAttr(builder.getI64IntegerAttr(offset));
     region.setSlotBytesAttr(builder.getI64IntegerAttr(size.slotBytes));
     region.setPeakLiveBytesAttr(builder.getI64IntegerAttr(size.peakLiveBytes));

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/SegmentPacking.h"
+#include "llvm/ADT/StringMap.h"
+#include <map>
 
 using namespace tgpt;
 
@@ -13,6 +15,8 @@ using namespace tgpt;
 static constexpr int64_t goodShare = 400;
 /// Larger slots that are tried where it is not.
 static constexpr size_t mostSlotSizes = 3;
+/// Arrangements with pages that are packed to the end.
+static constexpr size_t mostPacked = 6;
 
 namespace {
 
@@ -29,13 +33,15 @@ public:
   PackingResult pack();
 
 private:
-  Space spaceOf(const SlotArrangement &arrangement, const SegmentBuffers &segment) const;
   SegmentPacking packSegments(const SlotArrangement &arrangement, int64_t goodBytes) const;
   SegmentPacking packWithStep(const SlotArrangement &arrangement) const;
+  SegmentPacking packBoth(const SlotArrangement &arrangement, int64_t goodBytes) const;
   std::vector<SlotSize> largerSlots(const SegmentPacking &packing) const;
   std::vector<SlotSize> sizesThatFit(const SegmentPacking &packing) const;
   int64_t leastScratchBytes(const SlotArrangement &slots, bool withOnce) const;
   int64_t leastBytesWithStep(const SlotArrangement &arrangement) const;
+  int64_t leastLiveBytes();
+  void packPages(const SlotArrangement &slots, int64_t goodBytes, SegmentPacking &best) const;
 
   planir::StageOp stage;
   const StageLifetimes &lifetimes;
@@ -45,25 +51,14 @@ private:
 
 } // namespace
 
-Space StagePacker::spaceOf(const SlotArrangement &arrangement, const SegmentBuffers &segment) const {
-  Space space;
-  space.splits = arrangement.splitsOf(segment);
-  if (auto chunk = arrangement.chunks.find(segment.chunk); chunk != arrangement.chunks.end())
-    for (const PlacedBuffer &placed : chunk->second.placed)
-      if (placed.offset < space.endlessFrom()) // a forward may have no page, and what is there lives later
-        space.taken.push_back(placed);
-  space.goalBytes = space.endlessFrom();
-  return space;
-}
-
-/// Each segment has a slot of its chunk to itself, a page, and all of the scratch region. A total of
+/// Each segment has a slot of its chunk to itself, a page, a leaf, and all of the scratch region. A total of
 /// `goodBytes` is not improved any more.
 SegmentPacking StagePacker::packSegments(const SlotArrangement &arrangement, int64_t goodBytes) const {
   SegmentPacking result;
   result.arrangement = arrangement;
   int64_t goodScratch = std::max<int64_t>(goodBytes - arrangement.bytes(), 0);
   for (const SegmentBuffers &segment : lifetimes.segments) {
-    Space space = spaceOf(arrangement, segment);
+    Space space = arrangement.spaceOf(segment);
     space.goalBytes += std::max(goodScratch, result.scratchBytes);
     result.segments.push_back(cache.pack(segment.set.lifetimes, alignment, space));
     result.scratchBytes =
@@ -88,12 +83,21 @@ SegmentPacking StagePacker::packWithStep(const SlotArrangement &arrangement) con
   int64_t goodScratch = std::max<int64_t>(result.stepBytes - arrangement.bytes(), 0);
   for (auto [segment, packed] : llvm::zip(lifetimes.segments, result.segments))
     if (!segment.runsOnce()) {
-      Space space = spaceOf(arrangement, segment);
+      Space space = arrangement.spaceOf(segment);
       space.goalBytes += std::max(goodScratch, result.scratchBytes);
       packed = cache.pack(segment.set.lifetimes, alignment, space);
       result.scratchBytes = std::max(result.scratchBytes, roundUp(packed.endBytes - space.endlessFrom(), grainBytes));
     }
   return result;
+}
+
+/// Whichever is smaller, where the step region saves a good share.
+SegmentPacking StagePacker::packBoth(const SlotArrangement &arrangement, int64_t goodBytes) const {
+  SegmentPacking packing = packSegments(arrangement, goodBytes);
+  if (packing.bytes() - leastBytesWithStep(arrangement) <= (residentBytes + packing.bytes()) / goodShare)
+    return packing;
+  SegmentPacking withStep = packWithStep(arrangement);
+  return withStep.bytes() < packing.bytes() ? withStep : packing;
 }
 
 /// Slot sizes that let what lies behind a slot into it, where that may be worth it.
@@ -125,7 +129,7 @@ std::vector<SlotSize> StagePacker::largerSlots(const SegmentPacking &packing) co
   if (slots.chunks.size() == 1 && slots.chunks.begin()->second.slots == 1) {
     int64_t end = slots.chunks.begin()->second.slotBytes;
     for (const SegmentBuffers &segment : lifetimes.segments) {
-      Space space = spaceOf(slots, segment);
+      Space space = slots.spaceOf(segment);
       space.splits.clear();
       space.goalBytes = end;
       end = std::max(end, cache.pack(segment.set.lifetimes, alignment, space).endBytes);
@@ -148,9 +152,9 @@ int64_t StagePacker::leastScratchBytes(const SlotArrangement &slots, bool withOn
     if (segment.runsOnce() && !withOnce)
       continue;
     std::vector<Lifetime> all = segment.set.lifetimes;
-    for (const PlacedBuffer &placed : spaceOf(slots, segment).taken)
+    for (const PlacedBuffer &placed : slots.spaceOf(segment).taken)
       all.push_back(placed.lifetime);
-    least = std::max(least, peakLiveBytes(all, alignment) - spaceOf(slots, segment).endlessFrom());
+    least = std::max(least, peakLiveBytes(all, alignment) - slots.spaceOf(segment).endlessFrom());
   }
   return roundUp(least, grainBytes);
 }
@@ -164,27 +168,75 @@ int64_t StagePacker::leastBytesWithStep(const SlotArrangement &arrangement) cons
   return least;
 }
 
+/// The least bytes of what is not resident: what is live at once at some entry of the schedule.
+int64_t StagePacker::leastLiveBytes() {
+  if (!stage.getSchedule())
+    return 0;
+  llvm::StringMap<size_t> indices;
+  for (auto [i, segment] : llvm::enumerate(lifetimes.segments))
+    indices[segment.name] = i;
+  std::vector<int64_t> within(lifetimes.segments.size()), behind(lifetimes.segments.size());
+  for (auto [i, segment] : llvm::enumerate(lifetimes.segments)) {
+    std::vector<Lifetime> all = segment.set.lifetimes;
+    if (auto chunk = lifetimes.chunks.find(segment.chunk); chunk != lifetimes.chunks.end() && !segment.runsOnce())
+      for (const Lifetime &kept : chunk->second.kept.lifetimes) {
+        int64_t first = std::max(kept.first, segment.first), last = std::min(kept.last, segment.last);
+        if (first <= last)
+          all.push_back({first, last, kept.bytes});
+        behind[i] += kept.first <= segment.last && kept.last > segment.last ? kept.bytes : 0;
+      }
+    within[i] = peakLiveBytes(all);
+  }
+  std::map<std::pair<int64_t, int64_t>, int64_t> held; // by chunk and micro-batch
+  int64_t sum = 0, most = 0;
+  for (auto run : stage.getSchedule().getRuns().getAsRange<planir::RunAttr>()) {
+    size_t i = indices.lookup(run.getSegment().getValue());
+    int64_t &own = held[{lifetimes.segments[i].chunk, run.getMicroBatch()}];
+    most = std::max(most, sum - own + within[i]);
+    sum += behind[i] - own;
+    own = behind[i];
+  }
+  return most;
+}
+
+/// Arrangements by rising bounds, packed as long as the bound is below the best there is, a few of them.
+void StagePacker::packPages(const SlotArrangement &slots, int64_t goodBytes, SegmentPacking &best) const {
+  std::vector<SlotArrangement> arrangements = arrangePages(stage, lifetimes, slots, alignment, grainBytes, cache);
+  std::vector<std::pair<int64_t, size_t>> order;
+  for (auto [i, arrangement] : llvm::enumerate(arrangements))
+    order.emplace_back(leastBytesWithStep(arrangement), i);
+  llvm::sort(order);
+  order.resize(std::min(order.size(), mostPacked));
+  for (auto [least, i] : order) {
+    if (least >= best.bytes() || best.bytes() <= goodBytes)
+      break;
+    if (SegmentPacking packing = packBoth(arrangements[i], goodBytes); packing.bytes() < best.bytes())
+      best = std::move(packing);
+  }
+}
+
 PackingResult StagePacker::pack() {
   SlotArrangement slots = arrangeSlots(lifetimes, alignment, grainBytes);
-  int64_t least = slots.bytes() + leastScratchBytes(slots, /*withOnce=*/true);
-  int64_t good = least + (residentBytes + least) / goodShare;
-  SegmentPacking best = packSegments(slots, good);
-  auto keepBetter = [&](SegmentPacking packing) {
-    if (packing.bytes() < best.bytes())
+  int64_t least = slots.bytes() + leastScratchBytes(slots, /*withOnce=*/true), live = leastLiveBytes();
+  int64_t goodLive = live + (residentBytes + live) / goodShare, good = least + (residentBytes + least) / goodShare;
+  SegmentPacking best = packBoth(slots, good);
+  auto keepBetter = [&](const SlotArrangement &arrangement) {
+    if (SegmentPacking packing = packBoth(arrangement, good); packing.bytes() < best.bytes())
       best = std::move(packing);
   };
   if (best.bytes() > good)
+    keepBetter(stackSlots(lifetimes, slots, alignment, grainBytes));
+  if (best.bytes() > good) {
+    SlotArrangement larger = best.arrangement;
     for (auto [chunk, bytes] : largerSlots(best)) {
-      SlotArrangement larger = slots;
-      larger.chunks[chunk].slotBytes = bytes;
-      keepBetter(packSegments(larger, good));
+      std::swap(larger.chunks[chunk].slotBytes, bytes);
+      keepBetter(larger);
+      std::swap(larger.chunks[chunk].slotBytes, bytes);
     }
-  for (const SlotArrangement &paged : arrangePages(stage, lifetimes, slots, alignment, grainBytes))
-    keepBetter(packSegments(paged, 0));
-  if (int64_t saved = best.bytes() - leastBytesWithStep(best.arrangement);
-      saved > (residentBytes + best.bytes()) / goodShare)
-    keepBetter(packWithStep(best.arrangement));
-  return {best, best.bytes() <= least};
+  }
+  if (best.bytes() > goodLive)
+    packPages(slots, goodLive, best);
+  return {best, best.bytes() <= std::max(least, live)};
 }
 
 PackingResult tgpt::packStage(planir::StageOp stage, const StageLifetimes &lifetimes, int64_t alignment,

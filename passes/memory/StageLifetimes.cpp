@@ -35,6 +35,7 @@ void StageLifetimes::orderInstructions(planir::StageOp stage) {
            std::pair(b.getChunk(), placeInMicroBatch(b.getKind()));
   });
   for (planir::SegmentOp segment : ordered) {
+    auto first = static_cast<int64_t>(segmentOf.size());
     for (Operation &op : segment.getBody().getOps()) {
       positions[&op] = static_cast<int64_t>(segmentOf.size());
       segmentOf.push_back(static_cast<unsigned>(segments.size()));
@@ -42,6 +43,9 @@ void StageLifetimes::orderInstructions(planir::StageOp stage) {
     SegmentBuffers &buffers = segments.emplace_back();
     buffers.chunk = static_cast<int64_t>(segment.getChunk());
     buffers.kind = segment.getKind();
+    buffers.name = segment.getName();
+    buffers.first = first;
+    buffers.last = static_cast<int64_t>(segmentOf.size()) - 1;
   }
   if (segments.empty())
     segments.emplace_back();

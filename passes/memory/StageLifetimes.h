@@ -41,6 +41,8 @@ struct SegmentBuffers {
   BufferSet set;
   int64_t chunk = 0;
   planir::SegmentKind kind = planir::SegmentKind::Begin;
+  llvm::StringRef name;
+  int64_t first = 0, last = -1; ///< its instructions
 
   bool runsOnce() const { return kind == planir::SegmentKind::Begin || kind == planir::SegmentKind::Update; }
 };

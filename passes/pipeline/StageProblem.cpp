@@ -68,14 +68,18 @@ static void takeOffShared(const StageProblem &problem, const std::vector<int64_t
 }
 
 /// A page has what the backward keeps for weight gradients and has no room in the slot, or what it frees and has no
-/// room where the slot is filled later.
+/// room where the slot is filled later. With both, where every micro-batch but the one in its backward has one of them,
+/// these are full before the backward and behind it, and as full as can be in it.
 static int64_t activationsOfOneChunk(const MicroBatchesInFlight &inFlight, int64_t stage, const RunBytes &run) {
   int64_t slots = inFlight.slots[stage], pages = inFlight.pages.empty() ? slots : inFlight.pages[stage];
   int64_t bytes = slots * run.kept + pages * run.growth;
   if (inFlight.untilBackward.empty())
     return bytes;
-  return std::min(bytes,
-                  slots * (run.kept + run.remaining) + inFlight.untilBackward[stage] * (run.growth - run.remaining));
+  int64_t waiting = run.kept + run.remaining, until = inFlight.untilBackward[stage];
+  bytes = std::min(bytes, slots * waiting + until * (run.growth - run.remaining));
+  if (pages + until == slots + 1)
+    bytes = std::min(bytes, (until - 1) * run.kept + (pages - 1) * waiting + run.kept + run.growth);
+  return bytes;
 }
 
 // With several chunks a page has what any of them keeps. A backward may use the room in its page too.

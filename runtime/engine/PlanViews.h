@@ -29,15 +29,16 @@ inline bool isPersistent(const plan::Region &region) {
 }
 
 /// Which of the slots and pages a micro-batch has.
-struct SlotAndPage {
+struct SlotAndPages {
   int64_t slot = 0;
   int64_t page = 0; ///< counted from 1; 0: none
+  int64_t leaf = 0; ///< likewise
 
-  auto operator<=>(const SlotAndPage &) const = default;
+  auto operator<=>(const SlotAndPages &) const = default;
 };
 
 /// Address of a checked buffer for a micro-batch.
-std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPage place, std::byte *arena);
+std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPages place, std::byte *arena);
 
 /// An instruction's attributes; `indexAlong` resolves the axes of an axis offset.
 Attributes attributesOf(const plan::Instruction &instruction,

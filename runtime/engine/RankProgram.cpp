@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Binding happens once, at load. A segment is bound to a slot and page when the
+// Binding happens once, at load. A segment is bound to a slot and pages when the
 // schedule first names them together.
 //
 //===----------------------------------------------------------------------===//
@@ -34,19 +34,20 @@ RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte 
       });
   for (const plan::ScheduleEntry &entry : stage.schedule()) {
     int segment = static_cast<int>(entry.segment());
-    auto [bound, isNew] = segments.try_emplace({segment, SlotAndPage{entry.slot(), entry.page()}});
+    SlotAndPages held = {entry.slot(), entry.page(), entry.leaf()};
+    auto [bound, isNew] = segments.try_emplace({segment, held});
     if (isNew) {
       int count = stage.segments(segment).instructions_size();
       bound->second.instructions.reserve(count);
       flights.clear();
       for (int i = 0; i < count; ++i)
-        bindInstruction(context, bound->second, segment, i, {entry.slot(), entry.page()});
+        bindInstruction(context, bound->second, segment, i, held);
     }
     schedule.push_back({&bound->second, entry.micro_batch()});
   }
 }
 
-std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, SlotAndPage held) {
+std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, SlotAndPages held) {
   views.push_back(std::make_unique<TensorView[]>(buffers.size()));
   TensorView *list = views.back().get();
   for (int i = 0; i < buffers.size(); ++i)
@@ -90,7 +91,7 @@ void RankProgram::bindExchange(BoundInstruction &bound) {
 }
 
 void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index,
-                                  SlotAndPage held) {
+                                  SlotAndPages held) {
   const plan::Instruction &source = stage.segments(segmentIndex).instructions(index);
   BoundInstruction bound;
   bound.run = runnerOf(source);

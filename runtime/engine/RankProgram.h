@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Binding turns the plan's program of a stage into what one rank executes: for
-// each (segment, slot, page) a list of instructions with function pointer,
+// each (segment, slot, pages) a list of instructions with function pointer,
 // tensor views, attributes and endpoints. Executing needs no lookup.
 //
 //===----------------------------------------------------------------------===//
@@ -84,7 +84,7 @@ struct BoundInstruction {
 /// Executes one instruction and adds its time to `entry`.
 void runTimed(InstructionRunner runner, const BoundInstruction &instruction, StepContext &context, ProfileEntry &entry);
 
-/// A segment on one activation slot and page.
+/// A segment on one activation slot and pages.
 struct BoundSegment {
   std::vector<BoundInstruction> instructions;
   bool measured = false; // its operands are counted in the high-water mark
@@ -155,8 +155,8 @@ public:
 
 private:
   void bindInstruction(const BindingContext &context, BoundSegment &segment, int segmentIndex, int index,
-                       SlotAndPage held);
-  std::span<const TensorView> viewsOf(const auto &buffers, SlotAndPage held);
+                       SlotAndPages held);
+  std::span<const TensorView> viewsOf(const auto &buffers, SlotAndPages held);
   static int profileEntryOf(const plan::Instruction &instruction, std::vector<ProfileEntry> &profile);
   void bindExchange(BoundInstruction &bound);
   void bindKernel(const BindingContext &context, BoundInstruction &bound);
@@ -167,7 +167,7 @@ private:
   std::byte *arena;
   const RankEndpoints &endpoints;
   SchedulePlace &place;
-  std::map<std::pair<int, SlotAndPage>, BoundSegment> segments;
+  std::map<std::pair<int, SlotAndPages>, BoundSegment> segments;
   std::vector<BoundEntry> schedule;
   std::vector<std::unique_ptr<TensorView[]>> views;
   std::map<std::pair<int, int>, Attributes> attributes; // (segment, instruction)

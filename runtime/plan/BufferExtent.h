@@ -40,9 +40,24 @@ template <typename Shape> std::optional<int64_t> tensorBytes(plan::DType dtype, 
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
+/// Whether micro-batches take the slots of such a region in turn, those of all chunks of a stage the same ones.
+constexpr bool isPaged(plan::Region::Kind kind) {
+  return kind == plan::Region::PAGES || kind == plan::Region::LEAVES;
+}
+
 /// Whether what lies in a region belongs to a micro-batch, from one segment to another.
 constexpr bool isOfMicroBatch(plan::Region::Kind kind) {
-  return kind == plan::Region::ACTIVATIONS || kind == plan::Region::PAGES;
+  return kind == plan::Region::ACTIVATIONS || isPaged(kind);
+}
+
+/// Which of the slots of a region an entry of the schedule has; of pages -1 where it has none.
+inline int64_t slotOf(plan::Region::Kind kind, const plan::ScheduleEntry &entry) {
+  switch (kind) {
+  case plan::Region::ACTIVATIONS: return entry.slot();
+  case plan::Region::PAGES: return entry.page() - 1;
+  case plan::Region::LEAVES: return entry.leaf() - 1;
+  default: return 0;
+  }
 }
 
 /// Whether a region holds nothing at the begin and at the end of a segment that runs once a step.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// SCRATCH, STEP and COMMUNICATION are dead at the start of a segment; ACTIVATIONS and PAGES hold
+// SCRATCH, STEP and COMMUNICATION are dead at the start of a segment; ACTIVATIONS, PAGES and LEAVES hold
 // what the earlier segments of the same chunk and micro-batch wrote. Reading any other byte
 // of them computes with leftovers, and so does reading a buffer of which another
 // one has overwritten a part: wrong numbers that no later check can see. Buffers
@@ -129,7 +129,7 @@ private:
   PlanProblems &problems;
   std::set<uint32_t> messages;
   LastWrites local; // SCRATCH, STEP and COMMUNICATION, of the current segment
-  LastWrites saved; // ACTIVATIONS and PAGES, of one chunk and micro-batch
+  LastWrites saved; // ACTIVATIONS, PAGES and LEAVES, of one chunk and micro-batch
 };
 
 } // namespace

@@ -110,8 +110,9 @@ bool InstructionCheck::slots() {
       if (isOfMicroBatch(region.kind()) && region.chunk() != segment.chunk())
         return fail("of chunk " + std::to_string(segment.chunk()) + " " + use + plan::Region::Kind_Name(region.kind()) +
                     " of chunk " + std::to_string(region.chunk()));
-      if (region.kind() == plan::Region::PAGES && isOnce)
-        return fail(use + "PAGES, but no micro-batch has one in a segment that runs once a step");
+      if (isPaged(region.kind()) && isOnce)
+        return fail(use + plan::Region::Kind_Name(region.kind()) +
+                    ", but no micro-batch has one in a segment that runs once a step");
       if (region.kind() == plan::Region::STEP && !isOnce)
         return fail(use + "STEP region, which BEGIN and UPDATE alone may use");
       if (isOnce && hasStep && region.kind() != plan::Region::STEP && isEmptyBetweenSteps(region.kind()))

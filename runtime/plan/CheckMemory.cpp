@@ -15,6 +15,7 @@
 #include "runtime/plan/PlanText.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -55,7 +56,7 @@ private:
 void StageMemory::checkRegion(int index) {
   const plan::Region &region = stage.regions(index);
   std::string where = place + ", " + regionText(stage, index);
-  if (region.kind() <= plan::Region::KIND_UNSPECIFIED || region.kind() > plan::Region::STEP)
+  if (region.kind() <= plan::Region::KIND_UNSPECIFIED || region.kind() > plan::Region::LEAVES)
     return problems.add(place + ", region " + std::to_string(index) + " has the unknown kind " +
                         std::to_string(static_cast<int>(region.kind())));
   if (region.offset_bytes() < 0 || region.slot_bytes() < 0 || region.slots() < 1)
@@ -63,12 +64,12 @@ void StageMemory::checkRegion(int index) {
                         std::to_string(region.slot_bytes()) + " and " + std::to_string(region.slots()) + " slots");
   if (region.slots() > 1 && !isOfMicroBatch(region.kind()))
     problems.add(where + " has " + std::to_string(region.slots()) +
-                 " slots, but only ACTIVATIONS and PAGES may have more than one");
+                 " slots, but only ACTIVATIONS, PAGES and LEAVES may have more than one");
   if (region.chunk() < 0)
     problems.add(where + " is of chunk " + std::to_string(region.chunk()) + ", the first chunk is 0");
   if (region.chunk() > 0 && !isOfMicroBatch(region.kind()))
     problems.add(where + " is of chunk " + std::to_string(region.chunk()) +
-                 ", but only ACTIVATIONS and PAGES are of a chunk");
+                 ", but only ACTIVATIONS, PAGES and LEAVES are of a chunk");
   if (region.offset_bytes() % regionGrainBytes != 0 || region.slot_bytes() % regionGrainBytes != 0)
     problems.add(where + " has offset " + std::to_string(region.offset_bytes()) + " and slot size " +
                  std::to_string(region.slot_bytes()) + ", both must be multiples of " +
@@ -133,18 +134,18 @@ void StageMemory::checkApart() {
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return stage.regions(a).offset_bytes() < stage.regions(b).offset_bytes(); });
   int64_t end = 0;
-  int last = -1, step = -1, pages = -1;
+  int last = -1, step = -1;
+  std::map<plan::Region::Kind, int> pages; // the first region of the kind
   for (int i : order) {
     const plan::Region &region = stage.regions(i);
     int64_t bytes = region.slots() * region.slot_bytes();
     if (region.kind() == plan::Region::STEP)
       step = i;
-    if (region.kind() == plan::Region::PAGES && pages >= 0) {
-      checkSamePages(pages, i);
-      continue;
-    }
-    if (region.kind() == plan::Region::PAGES)
-      pages = i;
+    if (isPaged(region.kind()))
+      if (auto [first, isFirst] = pages.try_emplace(region.kind(), i); !isFirst) {
+        checkSamePages(first->second, i);
+        continue;
+      }
     if (bytes == 0 || region.kind() == plan::Region::STEP)
       continue;
     if (region.offset_bytes() < end)

@@ -9,9 +9,10 @@
 // run in the order forward, backward, weight_gradient and in one activation slot, which
 // belongs to the micro-batch from its first to its last entry that names the slot. A page,
 // which the chunks share, belongs to a chunk and micro-batch from the first to the last
-// of its entries that name it, and an entry whose instructions use pages names one.
+// of its entries that name it, and an entry whose instructions use pages names one. Leaves likewise.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/plan/BufferExtent.h"
 #include "runtime/plan/PlanProblems.h"
 
 #include <algorithm>
@@ -31,10 +32,11 @@ public:
     for (const plan::Region &region : stage.regions())
       if (region.kind() == plan::Region::ACTIVATIONS)
         slots[region.chunk()] = region.slots();
-      else if (region.kind() == plan::Region::PAGES)
-        pages[region.chunk()] = region.slots();
+      else if (isPaged(region.kind()))
+        pages[{region.kind(), region.chunk()}] = region.slots();
     for (const plan::Segment &segment : stage.segments())
-      usesPages.push_back(doesUsePages(segment));
+      for (const PageKind &kind : pageKinds)
+        usesPages[kind.region].push_back(doesUse(segment, kind.region));
   }
 
   void check() {
@@ -49,10 +51,21 @@ public:
     checkOrder();
     checkTrees();
     checkSlots();
-    checkPages();
+    for (const PageKind &kind : pageKinds)
+      checkHolders(kind);
   }
 
 private:
+  /// A region of which micro-batches take pages in turn, and the page that an entry names.
+  struct PageKind {
+    plan::Region::Kind region;
+    const char *name, *plural;
+    int64_t (plan::ScheduleEntry::*page)() const;
+    int64_t of(const plan::ScheduleEntry &entry) const { return (entry.*page)(); }
+  };
+  static constexpr PageKind pageKinds[] = {{plan::Region::PAGES, "page", "pages", &plan::ScheduleEntry::page},
+                                           {plan::Region::LEAVES, "leaf", "leaves", &plan::ScheduleEntry::leaf}};
+
   std::string entryText(int index) const {
     const plan::ScheduleEntry &entry = stage.schedule(index);
     return place + ", schedule entry " + std::to_string(index) + " (segment '" +
@@ -75,15 +88,17 @@ private:
   void checkOrder();
   void checkTrees();
   void checkSlots();
-  void checkPages();
-  bool doesUsePages(const plan::Segment &segment) const;
+  void checkPage(int index, const PageKind &kind);
+  void checkHolders(const PageKind &kind);
+  bool doesUse(const plan::Segment &segment, plan::Region::Kind kind) const;
 
   const plan::StageProgram &stage;
   int64_t microBatches;
   PlanProblems &problems;
   std::string place;
-  std::map<int64_t, int64_t> slots, pages;                                   // by chunk
-  std::vector<bool> usesPages;                                               // by segment
+  std::map<int64_t, int64_t> slots;                                          // by chunk
+  std::map<std::pair<plan::Region::Kind, int64_t>, int64_t> pages;           // by kind and chunk
+  std::map<plan::Region::Kind, std::vector<bool>> usesPages;                 // by segment
   plan::ScheduleEntry::Phase phase = plan::ScheduleEntry::PHASE_UNSPECIFIED; // of the entries so far
   std::map<uint32_t, std::map<int64_t, int>> runs;                           // segment -> micro-batch -> schedule entry
 };
@@ -110,8 +125,9 @@ void StageSchedule::checkOnce(int index) {
   const plan::ScheduleEntry &entry = stage.schedule(index);
   if (entry.micro_batch() != -1 || entry.slot() != 0)
     problems.add(entryText(index) + " runs once per step, its micro-batch must be -1 and its slot 0");
-  if (entry.page() != 0)
-    problems.add(entryText(index) + " runs once per step, but has page " + std::to_string(entry.page()));
+  for (const PageKind &kind : pageKinds)
+    if (int64_t page = kind.of(entry); page != 0)
+      problems.add(entryText(index) + " runs once per step, but has " + kind.name + " " + std::to_string(page));
   if (entry.phase() != plan::ScheduleEntry::PHASE_UNSPECIFIED)
     problems.add(entryText(index) + " runs once per step, but names a phase of the pipeline");
   if (kindAt(index) == plan::Segment::BEGIN && index > 0 && kindAt(index - 1) != plan::Segment::BEGIN)
@@ -146,25 +162,31 @@ void StageSchedule::checkEntry(int index) {
   if (entry.slot() < 0 || entry.slot() >= count)
     problems.add(entryText(index) + ": " + (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) + " has " +
                  std::to_string(count) + " activation slots");
-  auto paged = pages.find(chunk);
-  if (int64_t most = paged == pages.end() ? 0 : paged->second; entry.page() < 0 || entry.page() > most)
-    problems.add(entryText(index) + " has page " + std::to_string(entry.page()) + ", but chunk " +
-                 std::to_string(chunk) + " has " + std::to_string(most) + " pages");
-  if (entry.page() == 0 && usesPages[entry.segment()])
-    problems.add(entryText(index) + " has no page, but its instructions use one");
+  for (const PageKind &kind : pageKinds)
+    checkPage(index, kind);
+}
+
+void StageSchedule::checkPage(int index, const PageKind &kind) {
+  const plan::ScheduleEntry &entry = stage.schedule(index);
+  int64_t chunk = segmentAt(index).chunk(), page = kind.of(entry);
+  auto paged = pages.find({kind.region, chunk});
+  if (int64_t most = paged == pages.end() ? 0 : paged->second; page < 0 || page > most)
+    problems.add(entryText(index) + " has " + kind.name + " " + std::to_string(page) + ", but chunk " +
+                 std::to_string(chunk) + " has " + std::to_string(most) + " " + kind.plural);
+  if (page == 0 && usesPages[kind.region][entry.segment()])
+    problems.add(entryText(index) + " has no " + kind.name + ", but its instructions use one");
 }
 
 /// Operands are checked later: those that there are not use none.
-bool StageSchedule::doesUsePages(const plan::Segment &segment) const {
-  auto isPaged = [&](uint32_t buffer) {
+bool StageSchedule::doesUse(const plan::Segment &segment, plan::Region::Kind kind) const {
+  auto isThere = [&](uint32_t buffer) {
     return buffer < static_cast<uint32_t>(stage.buffers_size()) &&
-           stage.regions(static_cast<int>(stage.buffers(static_cast<int>(buffer)).region())).kind() ==
-               plan::Region::PAGES;
+           stage.regions(static_cast<int>(stage.buffers(static_cast<int>(buffer)).region())).kind() == kind;
   };
   return std::any_of(segment.instructions().begin(), segment.instructions().end(),
                      [&](const plan::Instruction &instruction) {
-                       return std::any_of(instruction.inputs().begin(), instruction.inputs().end(), isPaged) ||
-                              std::any_of(instruction.outputs().begin(), instruction.outputs().end(), isPaged);
+                       return std::any_of(instruction.inputs().begin(), instruction.inputs().end(), isThere) ||
+                              std::any_of(instruction.outputs().begin(), instruction.outputs().end(), isThere);
                      });
 }
 
@@ -264,31 +286,33 @@ void StageSchedule::checkSlots() {
   }
 }
 
-void StageSchedule::checkPages() {
+void StageSchedule::checkHolders(const PageKind &kind) {
   using Holder = std::pair<int64_t, int64_t>;     // chunk and micro-batch
   std::map<Holder, std::pair<int64_t, int>> held; // its page, and the last entry that names it
   for (int i = 0; i < stage.schedule_size(); ++i) {
     const plan::ScheduleEntry &entry = stage.schedule(i);
-    if (entry.page() == 0)
+    int64_t page = kind.of(entry);
+    if (page == 0)
       continue;
-    auto [found, isFirst] = held.try_emplace({segmentAt(i).chunk(), entry.micro_batch()}, std::pair(entry.page(), i));
-    if (!isFirst && found->second.first != entry.page())
-      problems.add(entryText(i) + " has page " + std::to_string(entry.page()) + ", but an entry before it page " +
-                   std::to_string(found->second.first));
+    auto [found, isFirst] = held.try_emplace({segmentAt(i).chunk(), entry.micro_batch()}, std::pair(page, i));
+    if (!isFirst && found->second.first != page)
+      problems.add(entryText(i) + " has " + kind.name + " " + std::to_string(page) + ", but an entry before it " +
+                   kind.name + " " + std::to_string(found->second.first));
     found->second.second = i;
   }
   std::map<int64_t, Holder> holderOf; // by page
   for (int i = 0; i < stage.schedule_size(); ++i) {
     const plan::ScheduleEntry &entry = stage.schedule(i);
-    if (entry.page() == 0)
+    int64_t page = kind.of(entry);
+    if (page == 0)
       continue;
     Holder holder = {segmentAt(i).chunk(), entry.micro_batch()};
-    auto before = holderOf.find(entry.page());
+    auto before = holderOf.find(page);
     if (before != holderOf.end() && before->second != holder && held[before->second].second > i)
-      problems.add(entryText(i) + " takes page " + std::to_string(entry.page()) + " while micro-batch " +
+      problems.add(entryText(i) + " takes " + kind.name + " " + std::to_string(page) + " while micro-batch " +
                    std::to_string(before->second.second) + " of chunk " + std::to_string(before->second.first) +
                    " has it until entry " + std::to_string(held[before->second].second));
-    holderOf[entry.page()] = holder;
+    holderOf[page] = holder;
   }
 }
 

@@ -29,9 +29,6 @@ using namespace tgpt;
 namespace {
 
 constexpr double mostRatio = 1.02;
-// Not reached where weight gradients wait on stages of a single layer: what its backward keeps is made while all that
-// the forward kept is still read, so a micro-batch that waits has room in its slot that nothing fits into.
-constexpr double mostRatioOfSingleLayers = 1.06;
 
 struct Grid {
   const char *name;
@@ -64,7 +61,38 @@ std::vector<Grid> grids() {
       {"pp 2, 2 chunks each, tp 2", with(options(1, 2, 2, true, 4), [](auto &o) { o.vpp = 2; }), true},
       {"pp 4, 2 chunks each, tp 2", with(options(1, 4, 2, true, 8), [](auto &o) { o.vpp = 2; })},
       {"gpipe, pp 2", with(options(1, 2, 1, false, 4), [](auto &o) { o.schedule = "gpipe"; })},
-      {"zero-bubble, pp 4", with(options(1, 4, 2, true, 8), [](auto &o) { o.schedule = "zero-bubble"; })},
+      {"zero-bubble, pp 4", with(options(1, 4, 2, true, 8), [](auto &o) { o.schedule = "zero-bubble"; }), true},
+      {"zero-bubble, pp 4, zero 1", with(options(2, 4, 2, true, 8),
+                                         [](auto &o) {
+                                           o.schedule = "zero-bubble";
+                                           o.zero = 1;
+                                         })},
+      {"zero-bubble, pp 2, selective", with(options(1, 2, 2, true, 4),
+                                            [](auto &o) {
+                                              o.schedule = "zero-bubble";
+                                              o.recompute = "selective";
+                                            })},
+      {"zero-bubble, pp 2, full", with(options(1, 2, 2, true, 4),
+                                       [](auto &o) {
+                                         o.schedule = "zero-bubble";
+                                         o.recompute = "full";
+                                       })},
+      {"pp 2, 2 chunks each, zero 1", with(options(2, 2, 2, true, 4),
+                                           [](auto &o) {
+                                             o.vpp = 2;
+                                             o.zero = 1;
+                                           })},
+      {"pp 2, 2 chunks each, selective", with(options(1, 2, 2, true, 4),
+                                              [](auto &o) {
+                                                o.vpp = 2;
+                                                o.recompute = "selective";
+                                              })},
+      {"gpipe, pp 2, selective, zero 1", with(options(2, 2, 2, true, 4),
+                                              [](auto &o) {
+                                                o.schedule = "gpipe";
+                                                o.recompute = "selective";
+                                                o.zero = 1;
+                                              })},
       {"pp 2, zero 1", with(options(4, 2, 4, true, 4), [](auto &o) { o.zero = 1; }), true},
       {"zero 1", with(options(8, 1, 1, false, 1), [](auto &o) { o.zero = 1; })},
       {"zero 2", with(options(8, 1, 1, false, 2), [](auto &o) { o.zero = 2; })},
@@ -137,6 +165,12 @@ class MemoryPlanTest : public testing::TestWithParam<std::string> {
 protected:
   static void TearDownTestSuite() {
     std::printf("arena / most that is live at once, of the worst stage\n%s", alignedTable(rows).c_str());
+    const std::vector<std::string> *worst = &rows[1];
+    for (size_t i = 1; i < rows.size(); ++i)
+      if (rows[i].back() > worst->back()) // all have as many digits
+        worst = &rows[i];
+    std::printf("worst of %zu: %s, %s: %s\n", rows.size() - 1, worst->at(0).c_str(), worst->at(1).c_str(),
+                worst->back().c_str());
   }
   static std::vector<std::vector<std::string>> rows;
 };
@@ -166,11 +200,10 @@ TEST_P(MemoryPlanTest, ArenaIsWithinTwoPercentOfThePeak) {
     std::snprintf(ratio, sizeof ratio, "%.4f", worst->ratio());
     rows.push_back({GetParam(), grid.name, std::to_string(worst->stage), bytesText(worst->arenaBytes),
                     bytesText(worst->liveBytes()), ratio});
-    bool isSingleLayer = options.schedule == "zero-bubble" && recipe.layers <= options.pp;
-    EXPECT_LE(worst->ratio(), isSingleLayer ? mostRatioOfSingleLayers : mostRatio);
+    EXPECT_LE(worst->ratio(), mostRatio) << recipe.name << ", stage " << worst->stage;
     ++compiled;
   }
-  EXPECT_EQ(compiled, isLarge ? 4 : static_cast<int64_t>(grids().size()));
+  EXPECT_EQ(compiled, isLarge ? 5 : static_cast<int64_t>(grids().size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Recipes, MemoryPlanTest, testing::ValuesIn(recipes()), [](const auto &info) {

@@ -97,7 +97,8 @@ public:
         &ScheduleMistakes::moveToSegment, &ScheduleMistakes::changeChannel,    &ScheduleMistakes::redirectMessage,
         &ScheduleMistakes::swapMessages,  &ScheduleMistakes::changeDepth,      &ScheduleMistakes::turnChannel,
         &ScheduleMistakes::shareBuffer,   &ScheduleMistakes::changeGroup,      &ScheduleMistakes::moveAcrossStages,
-        &ScheduleMistakes::changePage,    &ScheduleMistakes::changePages};
+        &ScheduleMistakes::changePage,    &ScheduleMistakes::changePages,
+        &ScheduleMistakes::changeLeaf, &ScheduleMistakes::changeLeaves};
     return (this->*all[draw(std::size(all))])();
   }
 
@@ -163,27 +164,43 @@ private:
         entry.set_slot(slot);
     return "change the slot of a micro-batch";
   }
-  static int64_t pagesOf(const plan::StageProgram &stage) {
+  static int64_t pagesOf(const plan::StageProgram &stage, plan::Region::Kind kind) {
     int64_t pages = 0;
     for (const plan::Region &region : stage.regions())
-      if (region.kind() == plan::Region::PAGES)
+      if (region.kind() == kind)
         pages = region.slots();
     return pages;
   }
   std::string changePage() {
     plan::StageProgram &changed = stage();
     auto &schedule = *changed.mutable_schedule();
-    schedule.Mutable(draw(schedule.size()))->set_page(draw(pagesOf(changed) + 2));
+    schedule.Mutable(draw(schedule.size()))->set_page(draw(pagesOf(changed, plan::Region::PAGES) + 2));
     return "change the page of an entry";
+  }
+  std::string changeLeaf() {
+    plan::StageProgram &changed = stage();
+    auto &schedule = *changed.mutable_schedule();
+    schedule.Mutable(draw(schedule.size()))->set_leaf(draw(pagesOf(changed, plan::Region::LEAVES) + 2));
+    return "change the leaf of an entry";
   }
   /// A micro-batch takes another page, wherever it has one.
   std::string changePages() {
     plan::StageProgram &changed = stage();
-    int64_t microBatch = draw(plan.training().micro_batches()), page = draw(pagesOf(changed) + 1);
+    int64_t microBatch = draw(plan.training().micro_batches());
+    int64_t page = draw(pagesOf(changed, plan::Region::PAGES) + 1);
     for (ScheduleEntry &entry : *changed.mutable_schedule())
       if (entry.micro_batch() == microBatch && entry.page() > 0)
         entry.set_page(page);
     return "change the page of a micro-batch";
+  }
+  std::string changeLeaves() {
+    plan::StageProgram &changed = stage();
+    int64_t microBatch = draw(plan.training().micro_batches());
+    int64_t leaf = draw(pagesOf(changed, plan::Region::LEAVES) + 1);
+    for (ScheduleEntry &entry : *changed.mutable_schedule())
+      if (entry.micro_batch() == microBatch && entry.leaf() > 0)
+        entry.set_leaf(leaf);
+    return "change the leaf of a micro-batch";
   }
   std::string changeSegment() {
     plan::StageProgram &changed = stage();

@@ -164,21 +164,21 @@ plan.program @pages mesh (pp = 1) training <sequence_length = 8, samples = 2, mi
 // -----
 
 // What a backward keeps for the weight gradients, and finds no room for in the slot, lies in
-// a page: of two micro-batches in flight one at a time has it. Slots alone would take
+// a leaf: of two micro-batches in flight one at a time has it. Slots alone would take
 // 2 * 192 bytes.
 // CHECK-LABEL: plan.program @waiting
 // CHECK: plan.stage 0 arena 320 {
 // CHECK-NEXT: plan.region activations slots 2 at 64 holds 128 live 128
 // CHECK-NEXT: plan.region scratch slots 1 at 320 holds 0 live 0
-// CHECK-NEXT: plan.region pages slots 1 at 0 holds 64 live 64
+// CHECK-NEXT: plan.region leaves slots 1 at 0 holds 64 live 64
 // CHECK-NEXT: "x" in activations at 0 :
-// CHECK-NEXT: "g" in pages at 0 :
+// CHECK-NEXT: "g" in leaves at 0 :
 // CHECK: steady "forward" 0 in 0,
 // CHECK-NEXT: steady "forward" 1 in 1,
-// CHECK-NEXT: steady "backward" 0 in 0 page 1,
-// CHECK-NEXT: steady "weight_gradient" 0 in 0 page 1,
-// CHECK-NEXT: steady "backward" 1 in 1 page 1,
-// CHECK-NEXT: steady "weight_gradient" 1 in 1 page 1]
+// CHECK-NEXT: steady "backward" 0 in 0 leaf 1,
+// CHECK-NEXT: steady "weight_gradient" 0 in 0 leaf 1,
+// CHECK-NEXT: steady "backward" 1 in 1 leaf 1,
+// CHECK-NEXT: steady "weight_gradient" 1 in 1 leaf 1]
 plan.program @waiting mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
   plan.stage 0 {
     plan.region activations slots 2
@@ -198,6 +198,89 @@ plan.program @waiting mesh (pp = 1) training <sequence_length = 8, samples = 2, 
     }
     plan.schedule [steady "forward" 0 in 0, steady "forward" 1 in 1, steady "backward" 0 in 0,
       steady "weight_gradient" 0 in 0, steady "backward" 1 in 1, steady "weight_gradient" 1 in 1]
+  }
+}
+
+// -----
+
+// The second chunk's backward follows its forward at once, so what it keeps is dead in the backward of the first
+// chunk, which has room there: its scratch lies in the leaf that the two take in turn. Else it would come on top.
+// CHECK-LABEL: plan.program @lent
+// CHECK: plan.stage 0 arena 256 {
+// CHECK: plan.region leaves slots 1 at 0 holds 192 live 0
+// CHECK-NEXT: plan.region leaves chunk 1 slots 1 at 0 holds 192 live 192
+// CHECK: "x" in activations at 0 :
+// CHECK-NEXT: "y" in leaves chunk 1 at 0 :
+// CHECK-NEXT: "s" in leaves at 0 :
+// CHECK: steady "forward" 0 in 0,
+// CHECK-NEXT: steady "forward.1" 0 in 0 leaf 1,
+// CHECK-NEXT: steady "backward.1" 0 in 0 leaf 1,
+// CHECK-NEXT: steady "backward" 0 in 0 leaf 1]
+plan.program @lent mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 1, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.region activations chunk 1 slots 1
+    plan.region scratch slots 1
+    %x = plan.buffer "x" in activations : !plan.buffer<16xf32>
+    %y = plan.buffer "y" in activations chunk 1 : !plan.buffer<48xf32>
+    %s = plan.buffer "s" in scratch : !plan.buffer<32xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "fill"() -> (%s) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.segment forward "forward.1" chunk 1 {
+      plan.kernel "fill"() -> (%y) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<48xf32>
+    }
+    plan.segment backward "backward.1" chunk 1 {
+      plan.kernel "copy"(%y) -> (%y) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<48xf32>) -> !plan.buffer<48xf32>
+    }
+    plan.schedule [steady "forward" 0 in 0, steady "forward.1" 0 in 0, steady "backward.1" 0 in 0,
+      steady "backward" 0 in 0]
+  }
+}
+
+// -----
+
+// Of three micro-batches in flight one is before its backward, one in it, and one waits for its weight
+// gradients. Each keeps w; before the backward f too, behind it b. Two pages hold f, and two leaves b, where three
+// slots of w and either would leave 64 bytes of one slot unused at any time.
+// CHECK-LABEL: plan.program @around_backward
+// CHECK: plan.region activations slots 3 at 256 holds 64 live 64
+// CHECK: plan.region pages slots 2 at 0 holds 64 live 64
+// CHECK-NEXT: plan.region leaves slots 2 at 128 holds 64 live 64
+// CHECK-NEXT: "w" in activations at 0 :
+// CHECK-NEXT: "f" in pages at 0 :
+// CHECK-NEXT: "b" in leaves at 0 :
+// CHECK: steady "forward" 0 in 0 page 1,
+// CHECK-NEXT: steady "forward" 1 in 1 page 2,
+// CHECK-NEXT: steady "backward" 0 in 0 page 1 leaf 1,
+// CHECK-NEXT: steady "forward" 2 in 2 page 1,
+// CHECK-NEXT: steady "backward" 1 in 1 page 2 leaf 2,
+// CHECK-NEXT: steady "weight_gradient" 0 in 0 leaf 1,
+plan.program @around_backward mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 3, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 3
+    plan.region scratch slots 1
+    %w = plan.buffer "w" in activations : !plan.buffer<16xf32>
+    %f = plan.buffer "f" in activations : !plan.buffer<16xf32>
+    %b = plan.buffer "b" in activations : !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%w) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+      plan.kernel "fill"() -> (%f) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "copy"(%f) -> (%b) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.segment weight_gradient "weight_gradient" {
+      plan.kernel "copy"(%b) -> (%b) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%w) -> (%w) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.schedule [steady "forward" 0 in 0, steady "forward" 1 in 1, steady "backward" 0 in 0, steady "forward" 2 in 2,
+      steady "backward" 1 in 1, steady "weight_gradient" 0 in 0, steady "backward" 2 in 2,
+      steady "weight_gradient" 1 in 1, steady "weight_gradient" 2 in 2]
   }
 }
 

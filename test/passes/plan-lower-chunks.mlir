@@ -46,11 +46,14 @@
 // CHECK-NEXT: cool_down "weight_gradient" 0 in 0,
 // CHECK: cool_down "weight_gradient" 2 in 2]
 
-// A slot holds what is alive from the forward to the weight_gradient of one chunk: two
-// values of 96 bytes (at multiples of 64) in the first chunk, and in the second the message, x and the ones.
-// MEMORY: plan.region activations slots 3 at 0 holds 256 live 192
-// MEMORY-NEXT: plan.region activations chunk 1 slots 1 at 768 holds 384 live 288
-// MEMORY-NEXT: plan.region communication slots 1 at 1152 holds
+// A slot holds what is alive from the forward to the weight_gradient of one chunk: a value of 96 bytes (at multiples
+// of 64) in the first chunk, and in the second the message and x. What a backward has received or made for the
+// weight_gradient lies in a leaf, of which both chunks need only one.
+// MEMORY: plan.region activations slots 3 at 640 holds 128 live 96
+// MEMORY-NEXT: plan.region activations chunk 1 slots 1 at 1024 holds 256 live 192
+// MEMORY-NEXT: plan.region communication slots 1 at 0 holds
+// MEMORY: plan.region leaves slots 1 at 512 holds 128 live 96
+// MEMORY-NEXT: plan.region leaves chunk 1 slots 1 at 512 holds 128 live 96
 module @chunks {
   dist.mesh @mesh (pp = 1)
   dist.schedule stage 0 of 3 slots [3, 1] warm_up ["F0@0", "F1@1", "F2@2"]

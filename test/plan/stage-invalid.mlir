@@ -651,3 +651,56 @@ plan.program @schedule_c2_update mesh (dp = 2, pp = 1, tp = 3) training <sequenc
     plan.schedule ["update" page 1]
   }
 }
+
+// -----
+
+// C3: leaves are no pages, and no chunk has others.
+plan.program @stage_c3_leaves mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 256 {
+    plan.region pages slots 2 at 0 holds 64 live 64
+    // expected-note @below {{1 of 64 at 128 here}}
+    plan.region leaves slots 1 at 128 holds 64 live 64
+    // expected-error @below {{has 1 pages of 64 bytes at 192, expected those of the other chunks}}
+    plan.region leaves chunk 1 slots 1 at 192 holds 64 live 64
+  }
+}
+
+// -----
+
+// C4: an update has none of the leaves of a micro-batch.
+plan.program @segment_c4_leaf mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region leaves slots 1
+    %a = plan.buffer "a" in leaves : !plan.buffer<2xf32>
+    plan.segment update "update" {
+      // expected-error @below {{of a segment of kind 'update' uses 'a', which lies in the region of kind 'leaves'}}
+      plan.input "a" into %a : !plan.buffer<2xf32>
+    }
+  }
+}
+
+// -----
+
+// C2: of a schedule, a leaf that there is: a page is none.
+plan.program @schedule_c2_leaf mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 1
+    plan.region pages slots 1
+    plan.segment forward "forward" {
+    }
+    // expected-error @below {{runs segment "forward" with leaf 1, but the stage has 0}}
+    plan.schedule [steady "forward" 0 in 0 page 1 leaf 1]
+  }
+}
+
+// -----
+
+// C2: of a schedule, an update has no leaf.
+plan.program @schedule_c2_update_leaf mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.segment update "update" {
+    }
+    // expected-error @below {{runs segment "update" with leaf 1, but it runs once a step}}
+    plan.schedule ["update" leaf 1]
+  }
+}

@@ -66,7 +66,7 @@ static SlowRun slowRun(const StageProblem &problem, const std::vector<int64_t> &
   return slow;
 }
 
-/// Slots and pages: of one chunk pages take what a backward adds, of several the size is tried out.
+/// Slots, pages and leaves: of one chunk they take what a backward adds or frees, of several the size is tried out.
 static int64_t slowActivations(const StageProblem &problem, int64_t rank, const std::vector<SlowRun> &runs) {
   const MicroBatchesInFlight &inFlight = problem.inFlight;
   bool hasPages = !inFlight.pages.empty();
@@ -77,7 +77,11 @@ static int64_t slowActivations(const StageProblem &problem, int64_t rank, const 
       return fromBackward;
     int64_t untilBackward =
         inFlight.slots[rank] * runs[0].waiting + inFlight.untilBackward[rank] * (runs[0].mostKept - runs[0].waiting);
-    return std::min(fromBackward, untilBackward);
+    int64_t either = std::min(fromBackward, untilBackward), before = inFlight.untilBackward[rank] - 1;
+    int64_t behind = inFlight.slots[rank] - 1 - before; // all but the one in its backward
+    if (behind != inFlight.pages[rank] - 1)
+      return either;
+    return std::min(either, before * runs[0].kept + behind * runs[0].waiting + runs[0].mostKept);
   }
   int64_t best = INT64_MAX, largest = 0;
   for (const SlowRun &run : runs)

@@ -48,7 +48,7 @@ TEST(CheckChunks, RegionsAndSegments) {
   expectRefused("is a second one of chunk 0", [](auto &, auto &stage) { secondActivations(stage).set_chunk(0); });
   expectRefused("is of chunk -1, the first chunk is 0",
                 [](auto &, auto &stage) { secondActivations(stage).set_chunk(-1); });
-  expectRefused("is of chunk 2, but only ACTIVATIONS and PAGES are of a chunk",
+  expectRefused("is of chunk 2, but only ACTIVATIONS, PAGES and LEAVES are of a chunk",
                 [](auto &, auto &stage) { stage.mutable_regions(plan::Region::SCRATCH - 1)->set_chunk(2); });
   expectRefused("segment 'update' is of chunk 1, expected 0",
                 [](auto &, auto &stage) { stage.mutable_segments(Update)->set_chunk(1); });

@@ -56,7 +56,7 @@ TEST(CheckPlan, Regions) {
   expectProblem("stage 0 has an arena of -1 bytes", [](plan::Plan &p) { stage(p, 0).set_arena_bytes(-1); });
   expectProblem("stage 0, region 0 has the unknown kind 0",
                 [](plan::Plan &p) { stage(p, 0).mutable_regions(0)->clear_kind(); });
-  expectProblem("region 1 (GRADIENTS) has 3 slots, but only ACTIVATIONS and PAGES may",
+  expectProblem("region 1 (GRADIENTS) has 3 slots, but only ACTIVATIONS, PAGES and LEAVES may",
                 [](plan::Plan &p) { stage(p, 0).mutable_regions(1)->set_slots(3); });
   expectProblem("region 0 (PARAMETERS) has offset 8 and slot size 64, both must be multiples of 64",
                 [](plan::Plan &p) { stage(p, 0).mutable_regions(0)->set_offset_bytes(8); });

@@ -59,8 +59,8 @@ TEST(CheckPages, Regions) {
   });
   expectRefused("(STEP) from 0 to 64 lies over region 0 (PARAMETERS) at 0",
                 [](auto &stage) { regionOf(stage, plan::Region::STEP).set_offset_bytes(0); });
-  expectRefused("has the unknown kind 9",
-                [](auto &stage) { regionOf(stage, plan::Region::STEP).set_kind(static_cast<plan::Region::Kind>(9)); });
+  expectRefused("has the unknown kind 10",
+                [](auto &stage) { regionOf(stage, plan::Region::STEP).set_kind(static_cast<plan::Region::Kind>(10)); });
 }
 
 TEST(CheckPages, Holders) {
@@ -77,6 +77,45 @@ TEST(CheckPages, Holders) {
   });
   expectRefused("runs once per step, but has page 1",
                 [](auto &stage) { stage.mutable_schedule(stage.schedule_size() - 1)->set_page(1); });
+}
+
+/// The same plan, but all that lay in pages lies in leaves.
+static plan::Plan leafedPlan() {
+  plan::Plan plan = pagedPlan();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  for (plan::Region &region : *stage.mutable_regions())
+    if (region.kind() == plan::Region::PAGES)
+      region.set_kind(plan::Region::LEAVES);
+  for (plan::ScheduleEntry &entry : *stage.mutable_schedule()) {
+    entry.set_leaf(entry.page());
+    entry.set_page(0);
+  }
+  return plan;
+}
+
+TEST(CheckPages, LeavesAreAsPages) {
+  EXPECT_EQ(findPlanProblems(leafedPlan()), std::vector<std::string>());
+  auto expectLeafRefused = [](const std::string &text, const auto &damage) {
+    plan::Plan plan = leafedPlan();
+    damage(*plan.mutable_stages(0));
+    std::vector<std::string> problems = findPlanProblems(plan);
+    ASSERT_FALSE(problems.empty()) << "not refused, expected: " << text;
+    EXPECT_NE(problems.front().find(text), std::string::npos) << "expected: " << text << "\nfound: " << problems.front();
+  };
+  expectLeafRefused("has 4 pages of 128 bytes at",
+                    [](auto &stage) { regionOf(stage, plan::Region::LEAVES, 1).set_slots(4); });
+  expectLeafRefused("has leaf 6, but chunk 0 has 5 leaves", [](auto &stage) { stage.mutable_schedule(1)->set_leaf(6); });
+  expectLeafRefused("has page 1, but chunk 0 has 0 pages", [](auto &stage) { stage.mutable_schedule(1)->set_page(1); });
+  expectLeafRefused("has no leaf, but its instructions use one",
+                    [](auto &stage) { stage.mutable_schedule(1)->set_leaf(0); });
+  expectLeafRefused("has leaf 2, but an entry before it leaf 1",
+                    [](auto &stage) { stage.mutable_schedule(8)->set_leaf(2); });
+  expectLeafRefused("takes leaf 2 while micro-batch 1 of chunk 0 has it until entry 17", [](auto &stage) {
+    for (int entry : {12, 14, 16})
+      stage.mutable_schedule(entry)->set_leaf(2);
+  });
+  expectLeafRefused("runs once per step, but has leaf 1",
+                    [](auto &stage) { stage.mutable_schedule(stage.schedule_size() - 1)->set_leaf(1); });
 }
 
 TEST(CheckPages, Uses) {
