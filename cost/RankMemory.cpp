@@ -8,6 +8,7 @@
 #include "cost/RankMemory.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tgpt::cost {
 namespace {
@@ -56,7 +57,34 @@ RankMemory shardedStates(double parameters, int stage, double shards, const Stat
   return memory;
 }
 
+double lastChunkLayers(const ModelShape &shape, const Execution &run, double headLayers) {
+  double others = run.pp * run.chunks - 1, most = std::floor(shape.layers / (others + 1));
+  if (others < 1)
+    return -1;
+  double best = most, slowest = std::numeric_limits<double>::infinity();
+  for (double layers = most; layers >= (run.chunks > 1 ? 0 : 1); --layers) {
+    double time = std::max(layers + headLayers, std::ceil((shape.layers - layers) / others));
+    if (time < slowest) {
+      slowest = time;
+      best = layers;
+    }
+  }
+  return best;
+}
+
+/// Of a cut whose last chunk has a number of its own.
+static double layersOfCut(const ModelShape &shape, const Execution &run, double stage) {
+  double others = run.pp * run.chunks - 1, rest = shape.layers - run.lastChunkLayers;
+  double fewest = std::floor(rest / others), fuller = rest - fewest * others; // the last ones have a layer more
+  bool isLast = stage == run.pp - 1;
+  double chunks = run.chunks - isLast;
+  double firstFuller = std::max(0.0, std::ceil((others - fuller - stage) / run.pp));
+  return chunks * fewest + std::max(0.0, chunks - firstFuller) + (isLast ? run.lastChunkLayers : 0);
+}
+
 double layersOfStage(const ModelShape &shape, const Execution &run, double stage) {
+  if (run.lastChunkLayers >= 0)
+    return layersOfCut(shape, run, stage);
   if (run.edgeStagesShorter) {
     double slots = (shape.layers + 2) / run.pp;
     return slots - (stage == 0) - (stage == run.pp - 1);
@@ -122,35 +150,133 @@ double kvCacheBytes(const ModelShape &shape, double sequences, double tokens, do
   return 2 * shape.layers * shape.kvHeads * shape.headDim * tokens * sequences * elementBytes;
 }
 
-RankMemory rankMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage) {
+namespace {
+
+/// What a layer keeps of a micro-batch whose weight gradients wait: what its products have read, and the gradients of
+/// their results. With sequence parallelism the gradients of the row-parallel ones are gathered; biases' read them too.
+double waitingLayerBytes(const ModelShape &shape, const Execution &run) {
+  double residual = shape.hidden / (run.sequenceParallel ? run.tp : 1), activation = shape.ffnHidden / run.tp;
+  double query = shape.queryWidth() / run.tp, keyValue = keyValueWidth(shape, run);
+  double inputs = 2 * residual + query + activation;
+  double gradients = 2 * residual + query + 2 * keyValue + (shape.gatedMlp ? 2 : 1) * activation;
+  double gathered = run.sequenceParallel ? (shape.biases ? 2 : 1) * shape.hidden : 0;
+  return run.elementBytes * tokens(shape, run) * (inputs + gradients + gathered);
+}
+
+/// What the layers of a stage keep of its micro-batches in flight.
+double keptByLayers(const ModelShape &shape, const Execution &run, double stage) {
+  double layers = layersOfStage(shape, run, stage), layer = layerActivationBytes(shape, run);
+  if (!run.keepsForWeightGradients)
+    return layersInFlight(shape, run, stage) * layer;
+  // Micro-batches before their backward, and those that wait. The one in its backward is of both: it uses up the one
+  // as it makes the other. No more than slots that hold either.
+  HeldMicroBatches::OfStage held = run.held.of(stage, run.pp);
+  double before = std::min(run.microBatches, run.pp - stage), waits = waitingLayerBytes(shape, run);
+  double paged = before * layer + held.waiting * waits - std::min(layer, waits);
+  return layers * std::min(paged, held.kept * std::max(layer, waits));
+}
+
+/// What a recomputed layer adds for the time of its backward, when it is whole.
+double recomputedAtOnce(const ModelShape &shape, const Execution &run) {
+  if (run.recompute == Recompute::None || run.keepsForWeightGradients)
+    return 0;
+  return std::max(0.0, savedWithoutCore(shape, run) + savedByCore(shape, run) - layerActivationBytes(shape, run));
+}
+
+/// The layer at work and those gathered ahead of it, and the gradients of one.
+double gatheredLayers(const ModelShape &shape, const Execution &run, const StateBytes &states) {
+  if (run.zero < 3)
+    return 0;
+  return ((1 + run.gathersAhead) * run.elementBytes + states.gradient) * shape.layerParameters() / run.tp;
+}
+
+double logitBytes(const ModelShape &shape, const Execution &run, const StateBytes &states) {
+  return states.logit * tokens(shape, run) * shape.vocabulary / run.tp;
+}
+
+/// The residual stream of a micro-batch on a rank, and whole.
+double residualBytes(const ModelShape &shape, const Execution &run) {
+  return run.elementBytes * tokens(shape, run) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
+}
+double wholeResidualBytes(const ModelShape &shape, const Execution &run) {
+  return run.elementBytes * tokens(shape, run) * shape.hidden;
+}
+
+/// Messages that wait to be taken, both ways: of each chunk but the model's first and last one. The last stage's wait
+/// for a group of micro-batches to come round.
+double messageBytes(const ModelShape &shape, const Execution &run, double stage) {
+  if (run.pp <= 1)
+    return 0;
+  bool isLast = stage == run.pp - 1;
+  double channels = 2 * run.chunks - (stage == 0 || isLast);
+  double depth = isLast && run.chunks > 1 && run.microBatches > run.pp ? 2 : 1;
+  return channels * depth * residualBytes(shape, run);
+}
+
+/// Micro-batches of which the last stage holds the logits: with chunks a backward follows its forward at once.
+double logitsInFlight(const Execution &run) {
+  return run.chunks > 1 && run.schedule != Schedule::GPipe ? 1 : std::max(1.0, run.held.last.kept);
+}
+
+/// What is on its way through the layer whose backward runs: gradients of the residual stream and of the products'
+/// inputs, with sequence parallelism gathered and before they are scattered, and the gradients of its weights where
+/// they are reduced at once.
+double passingLayer(const ModelShape &shape, const Execution &run, const StateBytes &states) {
+  double whole = wholeResidualBytes(shape, run), residual = residualBytes(shape, run);
+  double passing = residual + 2 * whole + (run.sequenceParallel ? residual + run.gathersAhead * whole : 0);
+  double activation = run.elementBytes * tokens(shape, run) * shape.ffnHidden / run.tp;
+  if (run.recompute != Recompute::None)
+    passing += (shape.gatedMlp ? 2 : 1) * activation;
+  double bucket = run.zero == 2 ? states.gradient * shape.layerParameters() / run.tp : 0;
+  return passing + bucket;
+}
+
+/// The same of the head, the gradient of its weights too.
+double passingHead(const ModelShape &shape, const Execution &run, const StateBytes &states) {
+  double whole = wholeResidualBytes(shape, run);
+  double weights = shape.vocabulary * shape.hidden / run.tp;
+  return (run.sequenceParallel ? 2 + 2 * run.gathersAhead : 1) * whole +
+         (run.zero >= 2 ? states.gradient : 0) * weights;
+}
+
+/// With all that passes through a rank, as the compiler's plans hold it.
+RankMemory plannedMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage) {
   RankMemory memory = shardedStates(stageParameters(shape, run, stage), run.zero, run.shardRanks(), states);
-  double layer = layerActivationBytes(shape, run);
-  memory.activationBytes = layersInFlight(shape, run, stage) * layer;
-  // What products read and the gradients of their results, as much as is saved where nothing is recomputed, in place of
-  // what the backward has used up.
-  if (run.keepsForWeightGradients)
-    memory.activationBytes += layersOfStage(shape, run, stage) * run.held.of(stage, run.pp).waiting *
-                              std::max(0.0, savedWithoutCore(shape, run) - layer);
-  // A recomputed layer is whole for the time of its backward.
-  if (run.recompute != Recompute::None && !run.keepsForWeightGradients)
-    memory.workingBytes = std::max(0.0, savedWithoutCore(shape, run) + savedByCore(shape, run) - layer);
+  memory.activationBytes = keptByLayers(shape, run, stage);
+  memory.workingBytes = recomputedAtOnce(shape, run) + passingLayer(shape, run, states);
+  memory.workingBytes += gatheredLayers(shape, run, states);
   if (stage == run.pp - 1) {
-    // The layers' working set is free at that moment.
-    double logits = states.logit * tokens(shape, run) * shape.vocabulary / run.tp;
-    memory.workingBytes = std::max(memory.workingBytes, logits);
+    double logits = logitBytes(shape, run, states), inFlight = logitsInFlight(run);
+    double ends = logits + 2 * residualBytes(shape, run); // with the final norm's input and result
+    memory.activationBytes += inFlight * ends;
+    // A layer runs when the micro-batch's own are used up, unless their gradients wait.
+    double free = run.keepsForWeightGradients ? 0 : ends;
+    memory.workingBytes = std::max(memory.workingBytes - free, passingHead(shape, run, states));
   }
-  if (run.zero >= 3) {
-    // The layer at work and those gathered ahead of it, and the gradients of one.
-    double gathered = shape.layerParameters() / run.tp;
-    memory.workingBytes += ((1 + run.gathersAhead) * run.elementBytes + states.gradient) * gathered;
-  }
+  memory.workingBytes += messageBytes(shape, run, stage);
+  return memory;
+}
+
+} // namespace
+
+RankMemory rankMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage) {
+  if (run.countsPassing)
+    return plannedMemory(shape, run, states, stage);
+  RankMemory memory = shardedStates(stageParameters(shape, run, stage), run.zero, run.shardRanks(), states);
+  memory.activationBytes = keptByLayers(shape, run, stage);
+  memory.workingBytes = recomputedAtOnce(shape, run);
+  if (stage == run.pp - 1) // the layers' working set is free at that moment
+    memory.workingBytes = std::max(memory.workingBytes, logitBytes(shape, run, states));
+  memory.workingBytes += gatheredLayers(shape, run, states);
   return memory;
 }
 
 RankMemory fullestRank(const ModelShape &shape, const Execution &run, const StateBytes &states) {
   RankMemory fullest = rankMemory(shape, run, states, 0);
-  for (double stage : {1.0, run.pp - 1}) {
-    if (stage >= run.pp)
+  // Where stages before the last hold as many micro-batches as the second, that before it may have more layers.
+  bool isAlike = run.lastChunkLayers >= 0 && (run.chunks > 1 || run.schedule != Schedule::OneF1B);
+  for (double stage : {1.0, isAlike ? run.pp - 2 : 1.0, run.pp - 1}) {
+    if (stage >= run.pp || stage < 1)
       continue;
     RankMemory memory = rankMemory(shape, run, states, stage);
     if (memory.totalBytes() > fullest.totalBytes())

@@ -32,8 +32,12 @@ struct RankMemory {
 
 /// The states of so many parameters where `shards` ranks share one copy of what ZeRO `stage` shards.
 RankMemory shardedStates(double parameters, int stage, double shards, const StateBytes &states);
-/// Layers of a stage: the first stages hold one more where pp does not divide them.
+/// Layers of a stage: the first stages hold one more where pp does not divide them. Where `lastChunkLayers` says what
+/// the last chunk has, the last ones before it.
 double layersOfStage(const ModelShape &shape, const Execution &run, double stage);
+/// Layers that a cut leaves to the model's last chunk, so that the slowest chunk is fastest: head and loss take as long
+/// as so many layers.
+double lastChunkLayers(const ModelShape &shape, const Execution &run, double headLayers);
 /// Parameters of one tp rank of a stage.
 double stageParameters(const ModelShape &shape, const Execution &run, double stage);
 /// What one layer saves of one micro-batch.
@@ -45,7 +49,7 @@ double layersInFlight(const ModelShape &shape, const Execution &run, double stag
 double kvCacheBytes(const ModelShape &shape, double sequences, double tokens, double elementBytes);
 
 RankMemory rankMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage);
-/// The fullest of the first two stages and the last: the second has one micro-batch less in flight than the first, but
+/// The fullest of the first two stages and the last ones: the second has one micro-batch less in flight than the first, but
 /// may hold more layers.
 RankMemory fullestRank(const ModelShape &shape, const Execution &run, const StateBytes &states);
 

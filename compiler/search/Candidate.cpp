@@ -56,6 +56,7 @@ cost::Execution executionOf(const Candidate &candidate, cost::OperandType operan
   run.evenStages = true;
   run.keepsForWeightGradients = candidate.schedule == PipelineOrder::ZeroBubble;
   run.flatTensorInPipeline = candidate.sp;
+  run.countsPassing = true;
   return run;
 }
 

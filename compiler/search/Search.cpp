@@ -33,6 +33,12 @@ public:
   std::vector<Scored> plans;
 };
 
+/// Where the compiler cuts: it balances times, and head and loss take their part of the last stage's.
+void setCut(const Problem &problem, cost::Execution &run, const cost::PartSeconds &parts) {
+  double layer = cost::layerSeconds(parts.layer, run, problem.machine.software).total();
+  run.lastChunkLayers = cost::lastChunkLayers(problem.shape, run, parts.head.total() / layer);
+}
+
 /// The candidates of one grid, those with most in common next to each other.
 class GridSearch {
 public:
@@ -94,6 +100,7 @@ private:
     candidate.order = grid.orders.front();
     cost::Execution inMemory = problem.executionOf(candidate);
     inMemory.held = held;
+    setCut(problem, inMemory, partsOf(problem.machineOf(candidate), inMemory));
     double bytes = cost::fullestRank(problem.shape, inMemory, problem.states).totalBytes();
     if (bytes > limit) {
       result.refused[static_cast<std::size_t>(Refusal::Memory)] += static_cast<int64_t>(grid.orders.size());
@@ -163,7 +170,9 @@ const std::array<Alternative, 6> alternatives = {{
 
 cost::RankMemory memoryOf(const Problem &problem, const Candidate &candidate) {
   cost::Execution run = problem.executionOf(candidate);
+  const cost::Machine &machine = problem.machineOf(candidate);
   run.held = heldBy(candidate, static_cast<int64_t>(problem.shape.layers));
+  setCut(problem, run, cost::partSeconds(machine, problem.shape, run));
   return cost::fullestRank(problem.shape, run, problem.states);
 }
 

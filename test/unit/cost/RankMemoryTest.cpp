@@ -7,6 +7,8 @@
 
 #include "cost/RankMemory.h"
 #include "StepFixture.h"
+#include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace tgpt::cost;
@@ -129,6 +131,62 @@ TEST(RankMemoryTest, theFullestStageMayBeTheSecond) {
   double second = rankMemory(shape, run, {}, 1).totalBytes();
   EXPECT_GT(second, rankMemory(shape, run, {}, 0).totalBytes());
   EXPECT_DOUBLE_EQ(fullestRank(shape, run, {}).totalBytes(), second);
+}
+
+/// Stages hold the model once, wherever it is cut, and no other number of layers of the last chunk makes the slowest
+/// one faster.
+TEST(RankMemoryTest, theLastChunkHasRoomForTheHead) {
+  ModelShape shape = llama7b();
+  for (double layers : {4, 12, 32, 61})
+    for (double pp : {2, 3, 4, 5})
+      for (double chunks : {1, 2, 4})
+        for (double head : {0.0, 0.4, 1.5, 4.7}) {
+          if (layers < pp * chunks)
+            continue;
+          shape.layers = layers;
+          Execution run;
+          run.pp = pp;
+          run.chunks = chunks;
+          run.lastChunkLayers = lastChunkLayers(shape, run, head);
+          double sum = 0, others = pp * chunks - 1;
+          for (double stage = 0; stage < pp; ++stage)
+            sum += layersOfStage(shape, run, stage);
+          EXPECT_EQ(sum, layers) << pp << " " << chunks << " " << head;
+          auto slowest = [&](double last) { return std::max(last + head, std::ceil((layers - last) / others)); };
+          for (double last = chunks > 1 ? 0 : 1; last <= layers / (others + 1); ++last)
+            EXPECT_LE(slowest(run.lastChunkLayers), slowest(last)) << pp << " " << chunks << " " << head;
+        }
+}
+
+/// What the third stage of plans of nano and nano-gpt2 keeps under zero-bubble, a layer a stage: before its backward
+/// 54,528 and 67,072 B of a micro-batch (256 and 512 B of row statistics of the norms are no part of the formula),
+/// waiting 61,440 and 81,920 B. Two micro-batches are before or in their backward, and three in it or behind.
+TEST(RankMemoryTest, whatWaitsForWeightGradientsIsWhatPlansKeep) {
+  Execution run;
+  run.tp = 2;
+  run.pp = 4;
+  run.sequenceParallel = true;
+  run.microBatches = 8;
+  run.schedule = Schedule::ZeroBubbleH1;
+  run.keepsForWeightGradients = true;
+  run.held.second = {4, 3};
+  run.held.first.kept = 4;
+  ModelShape shape;
+  shape.layers = 4;
+  shape.hidden = shape.sequence = 64;
+  shape.heads = 8;
+  shape.headDim = 8;
+  shape.kvHeads = 4;
+  shape.ffnHidden = 128;
+  shape.vocabulary = 256;
+  shape.gatedMlp = true;
+  shape.biases = shape.layerNorm = false;
+  EXPECT_DOUBLE_EQ(rankMemory(shape, run, {}, 2).activationBytes, 54528. - 256 + 3 * 61440);
+  shape.kvHeads = 8;
+  shape.ffnHidden = 256;
+  shape.gatedMlp = false;
+  shape.biases = shape.layerNorm = true;
+  EXPECT_DOUBLE_EQ(rankMemory(shape, run, {}, 2).activationBytes, 67072. - 512 + 3 * 81920);
 }
 
 /// docs/memory.md: 3d + 2k + 2f elements a token, no row statistics; in four bytes each twice as many.
