@@ -17,32 +17,12 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
-#include "mlir/Transforms/Passes.h"
-#include "passes/lowering/Passes.h"
-#include "passes/memory/Passes.h"
-#include "passes/model/Passes.h"
-#include "passes/pipeline/Passes.h"
-#include "passes/recompute/Passes.h"
-#include "passes/sharding/Passes.h"
-#include "passes/training/Passes.h"
-#include "passes/zero/Passes.h"
+#include "passes/AllPasses.h"
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 
 using namespace mlir;
 using namespace tgpt;
-
-void tgpt::registerCompilerPasses() {
-  mlir::registerCanonicalizerPass();
-  registerModelPasses();
-  registerTrainingPasses();
-  registerRecomputePasses();
-  registerShardingPasses();
-  registerZeroPasses();
-  registerPipelinePasses();
-  registerLoweringPasses();
-  registerMemoryPasses();
-}
 
 /// "file:line:column: message" of the errors while it lives, notes included.
 namespace {
@@ -69,7 +49,7 @@ public:
 
 PlanCompiler::PlanCompiler(const std::string &path)
     : context(MLIRContext::Threading::DISABLED), sources(std::make_shared<llvm::SourceMgr>()) {
-  [[maybe_unused]] static bool isRegistered = (registerCompilerPasses(), true);
+  [[maybe_unused]] static bool isRegistered = (registerAllPasses(), true);
   context.loadDialect<func::FuncDialect, TgptDialect, dist::DistDialect, planir::PlanDialect>();
   context.printOpOnDiagnostic(false);
   if (StringRef(path).ends_with(".yaml") || StringRef(path).ends_with(".yml")) {

@@ -24,9 +24,6 @@
 
 namespace tgpt {
 
-/// Every pass of the compiler, for textual pipelines.
-void registerCompilerPasses();
-
 /// What is wrong with a model, as the compiler says it.
 struct ModelError : std::runtime_error {
   using std::runtime_error::runtime_error;

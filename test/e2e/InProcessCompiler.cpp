@@ -18,15 +18,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
-#include "passes/lowering/Passes.h"
-#include "passes/memory/Passes.h"
-#include "passes/model/Passes.h"
-#include "passes/pipeline/Passes.h"
-#include "passes/recompute/Passes.h"
-#include "passes/sharding/Passes.h"
-#include "passes/training/Passes.h"
-#include "passes/zero/Passes.h"
+#include "passes/AllPasses.h"
 #include "runtime/plan/CheckPlan.h"
 #include "runtime/plan/Error.h"
 
@@ -34,21 +26,8 @@ using namespace mlir;
 using namespace tgpt;
 using runtime::Error;
 
-static void registerPasses() {
-  mlir::registerCanonicalizerPass();
-  mlir::registerCSEPass();
-  registerModelPasses();
-  registerTrainingPasses();
-  registerRecomputePasses();
-  registerShardingPasses();
-  registerZeroPasses();
-  registerPipelinePasses();
-  registerLoweringPasses();
-  registerMemoryPasses();
-}
-
 InProcessCompiler::InProcessCompiler() : context(MLIRContext::Threading::DISABLED) {
-  [[maybe_unused]] static bool isRegistered = (registerPasses(), true);
+  [[maybe_unused]] static bool isRegistered = (registerAllPasses(), true);
   context.loadDialect<func::FuncDialect, TgptDialect, dist::DistDialect, planir::PlanDialect>();
   context.printOpOnDiagnostic(false);
 }

@@ -18,32 +18,16 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/AllPasses.h"
 #include "passes/PassStatistic.h"
-#include "passes/lowering/Passes.h"
-#include "passes/memory/Passes.h"
-#include "passes/model/Passes.h"
-#include "passes/pipeline/Passes.h"
-#include "passes/recompute/Passes.h"
-#include "passes/sharding/Passes.h"
-#include "passes/training/Passes.h"
-#include "passes/zero/Passes.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
 static void registerPasses() {
-  mlir::registerCanonicalizerPass();
-  mlir::registerCSEPass();
+  tgpt::registerAllPasses();
   mlir::registerSymbolDCEPass();
   mlir::registerPrintOpStatsPass();
-  tgpt::registerModelPasses();
-  tgpt::registerTrainingPasses();
-  tgpt::registerRecomputePasses();
-  tgpt::registerShardingPasses();
-  tgpt::registerZeroPasses();
-  tgpt::registerPipelinePasses();
-  tgpt::registerLoweringPasses();
-  tgpt::registerMemoryPasses();
 }
 
 static constexpr llvm::StringLiteral help = R"(compiles a GPT into a plan for many ranks, or runs single passes on IR
