@@ -7,6 +7,7 @@
 #include "runtime/kernels/api/BFloat16.h"
 #include "runtime/kernels/api/Float16.h"
 #include "test/unit/kernels/Case.h"
+#include "test/unit/kernels/LossCase.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -166,20 +167,6 @@ TEST(SpecialValues, StepZeroOfAdamWKeepsEveryBit) {
       for (const Tensor &result : kase.run(*findKernel(build.table, "adamw")))
         EXPECT_EQ(result.bytes(), state.bytes()) << build.name;
     }
-}
-
-/// [tokens, v] logits of one value each, with these labels.
-static Case lossCase(double logit, std::vector<int32_t> labels, int64_t v) {
-  Case kase{"cross_entropy", "cross_entropy", DType::F32, {}, {}, {}};
-  int64_t tokens = int64_t(labels.size());
-  Tensor logits(DType::F32, {tokens, v}), ids(DType::I32, {tokens});
-  for (int64_t i = 0; i < logits.elements(); ++i)
-    logits.set(i, logit);
-  for (int64_t t = 0; t < tokens; ++t)
-    ids.set(t, labels[t]);
-  kase.inputs = {logits, ids};
-  kase.outputs = {Tensor(DType::F32, {}), Tensor(DType::F32, {}), Tensor(DType::F32, {tokens})};
-  return kase;
 }
 
 TEST(SpecialValues, LossOfHugeLogitsIsFinite) {

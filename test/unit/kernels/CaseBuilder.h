@@ -83,7 +83,17 @@ private:
   std::mt19937 random;
 };
 
-/// Calls with sums in chunks (ChunkedCases.cpp).
+// Families of kernels, a file each.
+
+struct AttentionSize {
+  int64_t batch, sequence, heads, kvHeads, c;
+};
+void addAttentionCases(Cases &cases, DType t, AttentionSize size);
+/// Of heads of `c` channels.
+void addRopeCases(Cases &cases, DType t, const Shape &shape, int64_t c);
+/// Of embedding and loss: `v` is the extent of the vocabulary, `d` the width.
+void addTokenCases(Cases &cases, DType t, int64_t b, int64_t s, int v, int64_t d);
+/// Calls with sums in chunks.
 void addChunkedCases(Cases &cases, DType t);
 
 } // namespace tgpt::test

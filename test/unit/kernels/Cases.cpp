@@ -86,77 +86,6 @@ static void addDropout(Cases &cases, DType t, int64_t b, int64_t s, int64_t d) {
         .set("probability", offset ? 0.7 : 0.1);
 }
 
-struct AttentionSize {
-  int64_t batch, sequence, heads, kvHeads, c;
-};
-
-static void addRope(Cases &cases, DType t, const Shape &shape, int64_t c) {
-  for (int64_t inverse : {0, 1})
-    CaseBuilder(cases, "rope", t)
-        .in(shape)
-        .out(shape)
-        .integer("head_dim", c)
-        .integer("inverse", inverse)
-        .integer("position_offset", inverse * 7)
-        .set("theta", 10000.0);
-}
-
-static void addAttention(Cases &cases, DType t, AttentionSize size) {
-  auto [b, s, h, g, c] = size;
-  double scale = 1 / std::sqrt(double(c));
-  for (int64_t causal : {0, 1}) {
-    CaseBuilder(cases, "attention", t)
-        .in({b, s, h * c}, -2, 2)
-        .in({b, s, g * c}, -2, 2)
-        .in({b, s, g * c})
-        .out({b, s, h * c})
-        .outA({b, h, s})
-        .integer("head_dim", c)
-        .integer("causal", causal)
-        .set("scale", scale);
-    // o and lse need not belong to q, k and v: the formula is judged for any.
-    CaseBuilder(cases, "attention_grad", t)
-        .in({b, s, h * c})
-        .in({b, s, h * c}, -2, 2)
-        .in({b, s, g * c}, -2, 2)
-        .in({b, s, g * c})
-        .in({b, s, h * c})
-        .inA({b, h, s}, 3, 6)
-        .out({b, s, h * c})
-        .out({b, s, g * c})
-        .out({b, s, g * c})
-        .integer("head_dim", c)
-        .integer("causal", causal)
-        .set("scale", scale);
-  }
-  for (int64_t causal : {0, 1}) {
-    auto withMask = [&](CaseBuilder &builder) {
-      builder.tokens({b}, 0, INT32_MAX)
-          .tokens({}, 1, 1000000)
-          .integer("head_dim", c)
-          .integer("causal", causal)
-          .integer("key", 0x5DEECE66D1234567 - causal * INT64_MAX)
-          .integer("width_offset", causal * 3 * c)
-          .set("dropout", causal ? 0.3 : 0.8)
-          .set("scale", scale);
-    };
-    CaseBuilder forward(cases, "attention", t), backward(cases, "attention_grad", t);
-    withMask(
-        forward.in({b, s, h * c}, -2, 2).in({b, s, g * c}, -2, 2).in({b, s, g * c}).out({b, s, h * c}).outA({b, h, s}));
-    withMask(backward.in({b, s, h * c})
-                 .in({b, s, h * c}, -2, 2)
-                 .in({b, s, g * c}, -2, 2)
-                 .in({b, s, g * c})
-                 .in({b, s, h * c})
-                 .inA({b, h, s}, 3, 6)
-                 .out({b, s, h * c})
-                 .out({b, s, g * c})
-                 .out({b, s, g * c}));
-  }
-  if (c % 2 == 0)
-    addRope(cases, t, {b, s, h * c}, c);
-}
-
 static void addElementwise(Cases &cases, DType t, Shape shape) {
   CaseBuilder(cases, "gelu", t).in(shape, -12, 12).out(shape);
   CaseBuilder(cases, "gelu_grad", t).in(shape).in(shape, -12, 12).out(shape);
@@ -175,123 +104,6 @@ static void addElementwise(Cases &cases, DType t, Shape shape) {
   for (int64_t accumulate : {0, 1})
     CaseBuilder(cases, "sum_leading", t).in(shape).outA({shape.back()}).integer("accumulate", accumulate);
   CaseBuilder(cases, "sum_leading", t).in(shape).outA({});
-}
-
-/// A vocabulary that ends within the columns held here (at offset v), before them or with them.
-static void addPaddedLoss(Cases &cases, DType t, int64_t b, int64_t s, int v) {
-  for (int64_t vocabulary : {int64_t(v + (v + 1) / 2), int64_t(v), int64_t(2 * v)}) {
-    CaseBuilder(cases, "row_max", t)
-        .in({b, s, v}, -8, -1)
-        .outA({b, s})
-        .integer("vocab_offset", v)
-        .integer("vocabulary", vocabulary);
-    CaseBuilder(cases, "row_mean", t)
-        .in({b, s, v}, -8, 8)
-        .outA({b, s})
-        .integer("vocab_offset", v)
-        .integer("vocabulary", vocabulary);
-    CaseBuilder(cases, "softmax_sums", t)
-        .in({b, s, v}, -8, 8)
-        .tokens({b, s}, -1, vocabulary)
-        .inA({b, s}, 7, 9)
-        .outA({b, s})
-        .outA({b, s})
-        .integer("vocab_offset", v)
-        .integer("vocabulary", vocabulary);
-    for (double smoothing : {0.0, 0.2})
-      CaseBuilder(cases, "cross_entropy_grad", t)
-          .in({b, s, v}, -8, 8)
-          .tokens({b, s}, -1, vocabulary)
-          .inA({b, s}, 8, 12)
-          .inA({}, 0.5, 2)
-          .out({b, s, v})
-          .integer("vocab_offset", v)
-          .integer("vocabulary", vocabulary)
-          .set("label_smoothing", smoothing);
-  }
-  CaseBuilder(cases, "cross_entropy", t)
-      .in({b, s, v}, -8, 8)
-      .tokens({b, s}, -1, (v + 1) / 2)
-      .outA({})
-      .outA({})
-      .outA({b, s})
-      .integer("vocabulary", (v + 1) / 2)
-      .set("label_smoothing", 0.2);
-}
-
-static void addTokens(Cases &cases, DType t, int64_t b, int64_t s, int v, int64_t d) {
-  for (int64_t offset : {int64_t(0), int64_t(v)}) { // ids over two shards; the second one is held here, or the first
-    CaseBuilder(cases, "embedding", t)
-        .tokens({b, s}, 0, 2 * v)
-        .in({v, d})
-        .out({b, s, d})
-        .integer("vocab_offset", offset);
-    for (int64_t accumulate : {0, 1})
-      CaseBuilder(cases, "embedding_grad", t)
-          .tokens({b, s}, 0, 2 * v)
-          .in({b, s, d})
-          .outA({v, d})
-          .integer("vocab_offset", offset)
-          .integer("accumulate", accumulate);
-    CaseBuilder(cases, "cross_entropy_grad", t)
-        .in({b, s, v}, -8, 8)
-        .tokens({b, s}, -1, 2 * v)
-        .inA({b, s}, 8, 12)
-        .inA({}, 0.5, 2)
-        .out({b, s, v})
-        .integer("vocab_offset", offset);
-    CaseBuilder(cases, "softmax_sums", t)
-        .in({b, s, v}, -8, 8)
-        .tokens({b, s}, -1, 2 * v)
-        .inA({b, s}, 7, 9)
-        .outA({b, s})
-        .outA({b, s})
-        .integer("vocab_offset", offset);
-  }
-  CaseBuilder(cases, "cross_entropy", t).in({b, s, v}, -8, 8).tokens({b, s}, -1, v).outA({}).outA({}).outA({b, s});
-  CaseBuilder(cases, "cross_entropy", t).in({b, s, v}, -8, 8).tokens({b, s}, -1, 0).outA({}).outA({}).outA({b, s});
-  for (double zLoss : {0.0, 0.01}) {
-    CaseBuilder(cases, "cross_entropy", t)
-        .in({b, s, v}, -8, 8)
-        .tokens({b, s}, -1, v)
-        .outA({})
-        .outA({})
-        .outA({b, s})
-        .set("label_smoothing", 0.2)
-        .set("z_loss", zLoss);
-    CaseBuilder(cases, "cross_entropy_grad", t)
-        .in({b, s, v}, -8, 8)
-        .tokens({b, s}, -1, 2 * v)
-        .inA({b, s}, 8, 12)
-        .inA({}, 0.5, 2)
-        .out({b, s, v})
-        .integer("vocab_offset", v)
-        .integer("vocabulary", 2 * v)
-        .set("label_smoothing", 0.2)
-        .set("z_loss", zLoss);
-    CaseBuilder(cases, "token_loss", t)
-        .tokens({b, s}, -1, v)
-        .inA({b, s}, -8, 8)
-        .inA({b, s}, 1, 90)
-        .inA({b, s}, -8, 8)
-        .inA({b, s}, -8, 8)
-        .outA({})
-        .outA({})
-        .outA({b, s})
-        .set("label_smoothing", 0.2)
-        .set("z_loss", zLoss);
-  }
-  addPaddedLoss(cases, t, b, s, v);
-  CaseBuilder(cases, "row_max", t).in({b, s, v}, -8, -1).outA({b, s});
-  CaseBuilder(cases, "row_mean", t).in({b, s, v}, -8, 8).outA({b, s}).integer("vocabulary", 2 * v);
-  CaseBuilder(cases, "token_loss", t)
-      .tokens({b, s}, -1, v)
-      .inA({b, s}, -8, 8)
-      .inA({b, s}, 1, 90)
-      .inA({b, s}, -8, 8)
-      .outA({})
-      .outA({})
-      .outA({b, s});
 }
 
 static void addOptimizer(Cases &cases, DType t, int64_t n) {
@@ -377,17 +189,17 @@ static Cases makeCases() {
       addNorms(cases, t, rows, d);
     for (AttentionSize size :
          {AttentionSize{1, 1, 1, 1, 1}, {2, 5, 2, 1, 4}, {1, 64, 4, 2, 8}, {1, 130, 2, 2, 16}, {2, 97, 6, 2, 6}})
-      addAttention(cases, t, size);
+      addAttentionCases(cases, t, size);
     if (t == DType::BF16 || t == DType::F16) // heads for tensor cores, on a GPU
       for (AttentionSize size : {AttentionSize{1, 130, 2, 1, 64}, {2, 67, 1, 1, 128}})
-        addAttention(cases, t, size);
+        addAttentionCases(cases, t, size);
     for (int64_t c : {2, 12, 30, 62, 96}) // one and several of the blocks that a head is rotated in
-      addRope(cases, t, {2, 3, 3 * c}, c);
+      addRopeCases(cases, t, {2, 3, 3 * c}, c);
     for (const Shape &shape : {Shape{1}, {2, 3, 5}, {4, 67}, {3, 5700}})
       addElementwise(cases, t, shape);
-    addTokens(cases, t, 1, 1, 1, 1);
-    addTokens(cases, t, 2, 3, 5, 7);
-    addTokens(cases, t, 3, 20, 131, 70);
+    addTokenCases(cases, t, 1, 1, 1, 1);
+    addTokenCases(cases, t, 2, 3, 5, 7);
+    addTokenCases(cases, t, 3, 20, 131, 70);
     for (int64_t n : {1, 77, 17000})
       addOptimizer(cases, t, n);
     addDropout(cases, t, 1, 1, 1);
@@ -415,9 +227,9 @@ std::vector<Case> tgpt::test::largeCases() {
     addLinear(cases, t, {2, 301}, 130, 277);
     addLinear(cases, t, {2, 2048}, 16, 48);
     addNorms(cases, t, 700, 200);
-    addAttention(cases, t, {2, 150, 4, 2, 16});
+    addAttentionCases(cases, t, {2, 150, 4, 2, 16});
     addElementwise(cases, t, {5, 70, 300});
-    addTokens(cases, t, 2, 130, 300, 150);
+    addTokenCases(cases, t, 2, 130, 300, 150);
     addDropout(cases, t, 3, 50, 333);
     addHeadNorm(cases, t, {2, 300}, 6, 40);
     addOptimizer(cases, t, 100000);

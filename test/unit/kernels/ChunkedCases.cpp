@@ -11,9 +11,17 @@
 using namespace tgpt::runtime;
 using namespace tgpt::test;
 
-/// Calls with sums in `chunks` chunks: samples b, positions s, and width d of which a head has c.
-static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, int64_t n, int64_t chunks) {
-  int64_t c = d / chunks;
+namespace {
+/// Samples b, positions s, width d, and n of what the width goes to; sums are in `chunks` chunks.
+struct ChunkedSize {
+  int64_t b, s, d, n, chunks;
+
+  int64_t headDim() const { return d / chunks; }
+};
+} // namespace
+
+static void addProducts(Cases &cases, DType t, ChunkedSize size) {
+  auto [b, s, d, n, chunks] = size;
   CaseBuilder(cases, "linear", t).in({b, s, d}).in({n, d}).in({n}).out({b, s, n}).integer("chunks", chunks);
   CaseBuilder(cases, "linear_dgrad", t).in({b, s, d}).in({d, n}).out({b, s, n}).integer("chunks", chunks);
   for (int64_t accumulate : {0, 1}) {
@@ -42,6 +50,11 @@ static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, i
       .out({b, s, n})
       .integer("chunks", chunks);
   CaseBuilder(cases, "linear_dgrad_sum", t).in({b, s, d}).in({d, n}).out({b, s, n});
+}
+
+static void addPositionSums(Cases &cases, DType t, ChunkedSize size) {
+  auto [b, s, d, n, chunks] = size;
+  int64_t c = size.headDim();
   CaseBuilder(cases, "sum_positions", t).in({b, chunks * s, d}).outA({b, d}).integer("chunks", chunks);
   CaseBuilder(cases, "sum_positions", t).in({b, s, n}).outA({b, n});
   CaseBuilder(cases, "rms_norm_grad", t)
@@ -70,6 +83,10 @@ static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, i
       .outA({b, c})
       .set("epsilon", epsilon)
       .integer("chunks", chunks);
+}
+
+static void addLossAndNorm(Cases &cases, DType t, ChunkedSize size) {
+  auto [b, s, d, n, chunks] = size;
   CaseBuilder(cases, "softmax_sums", t)
       .in({b, s, d}, -8, 8)
       .tokens({b, s}, -1, int(d))
@@ -97,6 +114,11 @@ static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, i
         .outA({})
         .integer("chunks", chunks)
         .integer("chunk_dim", dim);
+}
+
+static void addAttention(Cases &cases, DType t, ChunkedSize size) {
+  auto [b, s, d, n, chunks] = size;
+  int64_t c = size.headDim();
   double scale = 1 / std::sqrt(double(c));
   CaseBuilder(cases, "attention", t)
       .in({b, s, d}, -2, 2)
@@ -108,35 +130,28 @@ static void addChunked(Cases &cases, DType t, int64_t b, int64_t s, int64_t d, i
       .integer("causal", 1)
       .set("scale", scale)
       .integer("chunks", 1);
-  CaseBuilder(cases, "attention_grad", t)
-      .in({b, s, d})
-      .in({b, s, d}, -2, 2)
-      .in({b, s, d}, -2, 2)
-      .in({b, s, d})
-      .in({b, s, d})
-      .inA({b, chunks, s}, 3, 6)
-      .out({b, s, d})
-      .out({b, s, d})
-      .out({b, s, d})
-      .integer("head_dim", c)
-      .integer("causal", 1)
-      .set("scale", scale)
-      .integer("chunks", chunks);
-  // All heads share one KV head.
-  CaseBuilder(cases, "attention_grad", t)
-      .in({b, s, d})
-      .in({b, s, d}, -2, 2)
-      .in({b, s, c}, -2, 2)
-      .in({b, s, c})
-      .in({b, s, d})
-      .inA({b, chunks, s}, 3, 6)
-      .out({b, s, d})
-      .out({b, s, c})
-      .out({b, s, c})
-      .integer("head_dim", c)
-      .integer("causal", 1)
-      .set("scale", scale)
-      .integer("chunks", chunks);
+  for (int64_t kvWidth : {d, c}) // in the end all heads share one KV head
+    CaseBuilder(cases, "attention_grad", t)
+        .in({b, s, d})
+        .in({b, s, d}, -2, 2)
+        .in({b, s, kvWidth}, -2, 2)
+        .in({b, s, kvWidth})
+        .in({b, s, d})
+        .inA({b, chunks, s}, 3, 6)
+        .out({b, s, d})
+        .out({b, s, kvWidth})
+        .out({b, s, kvWidth})
+        .integer("head_dim", c)
+        .integer("causal", 1)
+        .set("scale", scale)
+        .integer("chunks", chunks);
+}
+
+static void addChunked(Cases &cases, DType t, ChunkedSize size) {
+  addProducts(cases, t, size);
+  addPositionSums(cases, t, size);
+  addLossAndNorm(cases, t, size);
+  addAttention(cases, t, size);
 }
 
 /// The cases from number `from` on, adding up some of their chunks: one of equal parts of the samples, and a node.
@@ -189,16 +204,16 @@ static void addAccumulateTree(Cases &cases, DType t, int64_t n) {
 }
 
 void tgpt::test::addChunkedCases(Cases &cases, DType t) {
-  addChunked(cases, t, 1, 1, 1, 1, 1);
-  addChunked(cases, t, 3, 5, 24, 7, 4);
-  addChunked(cases, t, 4, 33, 80, 70, 8);
-  addChunked(cases, t, 5, 290, 66, 300, 2);
+  addChunked(cases, t, {1, 1, 1, 1, 1});
+  addChunked(cases, t, {3, 5, 24, 7, 4});
+  addChunked(cases, t, {4, 33, 80, 70, 8});
+  addChunked(cases, t, {5, 290, 66, 300, 2});
   size_t first = cases.size();
-  addChunked(cases, t, 3, 5, 24, 7, 6);
+  addChunked(cases, t, {3, 5, 24, 7, 6});
   addSomeChunks(cases, first);
   addNodes(cases, t, 7);
   addNodes(cases, t, 1501);
   addAccumulateTree(cases, t, 7);
   addAccumulateTree(cases, t, 17001);
-  addChunked(cases, t, 5, 130, 320, 270, 8);
+  addChunked(cases, t, {5, 130, 320, 270, 8});
 }

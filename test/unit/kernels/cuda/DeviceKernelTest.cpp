@@ -11,6 +11,7 @@
 #include "runtime/kernels/api/TypeDispatch.h"
 #include "runtime/kernels/cuda/Queue.h"
 #include "test/unit/kernels/ErrorBounds.h"
+#include "test/unit/kernels/LossCase.h"
 #include "test/unit/kernels/cuda/EmulatedBuilds.h"
 
 #include <cmath>
@@ -103,20 +104,6 @@ TEST(DeviceKernels, OperandsNeedNoAlignment) {
       }
     }
   }
-}
-
-/// [tokens, v] logits of one value each, with these labels.
-static Case lossCase(double logit, std::vector<int32_t> labels, int64_t v) {
-  Case kase{"cross_entropy", "cross_entropy", DType::F32, {}, {}, {}};
-  int64_t tokens = int64_t(labels.size());
-  Tensor logits(DType::F32, {tokens, v}), ids(DType::I32, {tokens});
-  for (int64_t i = 0; i < logits.elements(); ++i)
-    logits.set(i, logit);
-  for (int64_t t = 0; t < tokens; ++t)
-    ids.set(t, labels[t]);
-  kase.inputs = {logits, ids};
-  kase.outputs = {Tensor(DType::F32, {}), Tensor(DType::F32, {}), Tensor(DType::F32, {tokens})};
-  return kase;
 }
 
 TEST(DeviceKernels, LossOfHugeLogitsIsFiniteAndOfNanIsNan) {
