@@ -8,6 +8,7 @@
 // What ranks that are processes need beside the transport of tensors: memory that the
 // processes of a machine share, small gathers that are barriers too, and news of whoever
 // is lost or has failed. Every process has a connection to rank 0, served by a thread.
+// (TeamMemory.cpp shares memory and says who reports, ProcessTeam.cpp does the rest.)
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_LAUNCH_PROCESSTEAM_H
@@ -94,6 +95,8 @@ private:
   };
 
   void findNeighbours();
+  int handOutMemory(size_t bytes, Deadline deadline);
+  int fetchMemory(Deadline deadline);
   void serve();
   void readFrom(int64_t rank, FrameStream &stream);
   void handle(int64_t rank, const Frame &frame);
