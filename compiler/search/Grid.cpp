@@ -48,10 +48,6 @@ static std::optional<Refusal> refusalOfTp(const cost::ModelShape &shape, int64_t
   return std::nullopt;
 }
 
-bool isLegalTp(const cost::ModelShape &shape, int64_t tp) {
-  return !refusalOfTp(shape, tp);
-}
-
 std::optional<Refusal> refusalOf(const Problem &problem, int64_t tp, int64_t pp, int64_t dp) {
   if (std::optional<Refusal> refusal = refusalOfTp(problem.shape, tp))
     return refusal;

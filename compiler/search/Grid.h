@@ -74,8 +74,6 @@ std::vector<Grid> gridsOf(const Problem &problem);
 std::optional<Refusal> refusalOf(const Problem &problem, int64_t tp, int64_t pp, int64_t dp);
 /// Why it does not compile one candidate of a grid that is not refused; memory aside.
 std::optional<Refusal> refusalOf(const Problem &problem, const Candidate &candidate);
-/// Whether tgpt-opt shards the model over so many tensor-parallel ranks.
-bool isLegalTp(const cost::ModelShape &shape, int64_t tp);
 
 } // namespace tgpt::search
 

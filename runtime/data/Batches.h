@@ -49,7 +49,6 @@ public:
 
   const BatchShape &getShape() const { return shape; }
   int64_t sampleCount() const { return samples; }
-  const SampleOrder &getOrder() const { return order; }
 
   /// Fills the tokens, or the labels, [microBatchSamples, sequenceLength] of one micro-batch of one data-parallel rank,
   /// in the step whose first draw is `firstDraw`. Safe to call from many threads; allocates nothing.
