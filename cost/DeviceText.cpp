@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cost/DeviceText.h"
+#include "cost/SplitText.h"
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -13,16 +14,6 @@
 using namespace tgpt::cost;
 
 namespace {
-
-std::vector<std::string> split(const std::string &text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text)
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
-}
 
 std::string textOf(double value) {
   return exact(value);

@@ -7,21 +7,12 @@
 
 #include "cost/cluster/TopologyText.h"
 #include "cost/DeviceText.h"
+#include "cost/SplitText.h"
 #include "cost/cluster/ClusterFields.h"
 #include <cmath>
 
 namespace tgpt::cost {
 namespace {
-
-std::vector<std::string> split(const std::string &text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text)
-    if (c == separator)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
-}
 
 /// Sets a figure of a level, 0 standing for one that is not given; whether it may be that.
 bool set(const ClusterField<Level> &field, double value, Level &level) {
