@@ -75,51 +75,65 @@ std::vector<Observation> observeProducts(const std::string &folder, const Consta
   return observations;
 }
 
+static void observeCollective(const CsvRow &row, const std::string &table, const std::string &clusterName,
+                              const std::string &op, double ranks, double bytes, double measured,
+                              const Constants &constants, std::vector<Observation> &observations) {
+  constexpr double smallestBytes = 65536;
+  if (bytes < smallestBytes)
+    return;
+  double predicted = collectiveSeconds(op, constants.topology(clusterName), {ranks, 1}, bytes);
+  std::string group = clusterName + " " + op + " " + std::to_string(ranks) + " " + std::to_string(bytes);
+  observations.push_back({table, fileAndLine(row), op, clusterName, isHeldOut(group), measured, predicted});
+}
+
+static void observeXla(const CsvRow &row, const Constants &constants, std::vector<Observation> &observations) {
+  bool hopper = row.text("arch") == "sm_90";
+  observeCollective(row, hopper ? "collectives, H100 (XLA)" : "collectives, B200 (XLA)", hopper ? "h100" : "b200",
+                    row.text("op"), row.number("devices_per_group"), row.number("tensor_bytes"),
+                    row.number("time_us") * 1e-6, constants, observations);
+}
+
+/// The cluster of a row of nccl-tests; empty where none of ours is like it.
+static std::string clusterOf(const CsvRow &row) {
+  const std::string &gpu = row.text("gpu");
+  if (row.contains("gpu", "not stated"))
+    return "unnamed-100g";
+  return gpu == "A100" ? "a100" : gpu == "H100" || gpu == "H200" ? "h100" : gpu == "B200" ? "b200" : "";
+}
+
+static void observeNcclTests(const CsvRow &row, const Constants &constants, std::vector<Observation> &observations) {
+  std::string cluster = clusterOf(row);
+  bool oneHost = row.text("n_nodes") == "1";
+  // Groups of 4 to 7 ranks were measured with and without the switch's reduction, in one column.
+  if (cluster.empty() || !row.has("busbw_GBps") || (oneHost && row.text("n_gpus") != "8") ||
+      row.contains("location", "SHARP"))
+    return;
+  double ranks = row.number("n_gpus"), bytes = row.number("size_bytes");
+  double wire = 2 * (ranks - 1) / ranks * bytes, rate = row.number("busbw_GBps") * 1e9;
+  if (rate >= 1e9)
+    observeCollective(row, oneHost ? "all_reduce on a node (nccl-tests)" : "all_reduce over 4 nodes (nccl-tests)",
+                      cluster, "all_reduce", ranks, bytes, wire / rate, constants, observations);
+}
+
+/// Sends between stages, in the time that the authors profiled, host included.
+static void observeSend(const CsvRow &row, const Constants &constants, std::vector<Observation> &observations) {
+  double bytes = 2 * row.number("micro_batch") * row.number("seq") * row.number("hidden");
+  cost::Topology topology = constants.topology("a100-zero-bubble");
+  double predicted =
+      cost::sendSeconds(topology, 1, bytes) + constants.software("megatron-zero-bubble").sendStartSeconds;
+  std::string group = "send " + row.text("model");
+  observations.push_back({"sends between stages (zero bubble)", fileAndLine(row), row.text("model"), group,
+                          isHeldOut(group), row.number("T_comm_ms") / 1000, predicted});
+}
+
 std::vector<Observation> observeCollectives(const std::string &folder, const Constants &constants) {
   std::vector<Observation> observations;
-  constexpr double smallestBytes = 65536;
-  auto observe = [&](const CsvRow &row, const std::string &table, const std::string &clusterName, const std::string &op,
-                     double ranks, double bytes, double measured) {
-    if (bytes < smallestBytes)
-      return;
-    double predicted = collectiveSeconds(op, constants.topology(clusterName), {ranks, 1}, bytes);
-    std::string group = clusterName + " " + op + " " + std::to_string(ranks) + " " + std::to_string(bytes);
-    observations.push_back({table, fileAndLine(row), op, clusterName, isHeldOut(group), measured, predicted});
-  };
-  for (const CsvRow &row : readCsv(folder + "/xla_collective_perf_table.csv")) {
-    bool hopper = row.text("arch") == "sm_90";
-    observe(row, hopper ? "collectives, H100 (XLA)" : "collectives, B200 (XLA)", hopper ? "h100" : "b200",
-            row.text("op"), row.number("devices_per_group"), row.number("tensor_bytes"), row.number("time_us") * 1e-6);
-  }
-  for (const CsvRow &row : readCsv(folder + "/network_measurements.csv")) {
-    const std::string &gpu = row.text("gpu");
-    std::string cluster = gpu == "A100"                    ? "a100"
-                          : gpu == "H100" || gpu == "H200" ? "h100"
-                          : gpu == "B200"                  ? "b200"
-                                                           : "";
-    bool oneHost = row.text("n_nodes") == "1";
-    if (row.contains("gpu", "not stated"))
-      cluster = "unnamed-100g";
-    // Groups of 4 to 7 ranks were measured with and without the switch's reduction, in one column.
-    if (cluster.empty() || !row.has("busbw_GBps") || (oneHost && row.text("n_gpus") != "8") ||
-        row.contains("location", "SHARP"))
-      continue;
-    double ranks = row.number("n_gpus"), bytes = row.number("size_bytes");
-    double wire = 2 * (ranks - 1) / ranks * bytes, rate = row.number("busbw_GBps") * 1e9;
-    if (rate >= 1e9)
-      observe(row, oneHost ? "all_reduce on a node (nccl-tests)" : "all_reduce over 4 nodes (nccl-tests)", cluster,
-              "all_reduce", ranks, bytes, wire / rate);
-  }
-  for (const CsvRow &row : readCsv(folder + "/zero_bubble_2401_10241_stage_times.csv")) {
-    // Sends between stages, in the time that the authors profiled, host included.
-    double bytes = 2 * row.number("micro_batch") * row.number("seq") * row.number("hidden");
-    cost::Topology topology = constants.topology("a100-zero-bubble");
-    double predicted =
-        cost::sendSeconds(topology, 1, bytes) + constants.software("megatron-zero-bubble").sendStartSeconds;
-    std::string group = "send " + row.text("model");
-    observations.push_back({"sends between stages (zero bubble)", fileAndLine(row), row.text("model"), group,
-                            isHeldOut(group), row.number("T_comm_ms") / 1000, predicted});
-  }
+  for (const CsvRow &row : readCsv(folder + "/xla_collective_perf_table.csv"))
+    observeXla(row, constants, observations);
+  for (const CsvRow &row : readCsv(folder + "/network_measurements.csv"))
+    observeNcclTests(row, constants, observations);
+  for (const CsvRow &row : readCsv(folder + "/zero_bubble_2401_10241_stage_times.csv"))
+    observeSend(row, constants, observations);
   return observations;
 }
 

@@ -64,6 +64,30 @@ static int calibrate(const calibration::CalibrationRequest &request) {
   return 0;
 }
 
+/// As one process of all ranks, or as one of them.
+static int train(const TrainingOptions &options) {
+  std::optional<RankIdentity> identity = identifyRank(options.launch, ::getenv);
+  std::ostream nowhere(nullptr);
+  bool isFirst = !identity || identity->rank == 0; // the one that talks
+  bool terminal = isFirst && ::isatty(STDOUT_FILENO);
+  std::signal(SIGINT, onInterrupt);
+  std::signal(SIGTERM, onInterrupt);
+  runTraining(options,
+              {.out = isFirst ? std::cout : nowhere,
+               .terminal = terminal,
+               .colour = terminal && !std::getenv("NO_COLOR"),
+               .stopRequested = [] { return interrupted != 0; },
+               .report = print,
+               .leaveUnsaid =
+                   [&](const Error &error) {
+                     if (identity && identity->isSpawned)
+                       leaveUnsaid(error, std::cerr);
+                   }},
+              identity);
+  flushOutput();
+  return interrupted ? 128 + interrupted : 0; // as shells say it
+}
+
 static int run(int argc, char **argv) {
   CLI::App app("Trains the model of a compiled plan, or simulates a step of it.", "tgpt-run");
   app.set_version_flag("--version", "tgpt-run " TGPT_VERSION);
@@ -87,26 +111,7 @@ static int run(int argc, char **argv) {
   const TrainingOptions &options = command.training;
   if (options.launch == LaunchKind::Spawn && !options.planInfo && !isSpawned(::getenv))
     return spawn(options, argc, argv);
-  std::optional<RankIdentity> identity = identifyRank(options.launch, ::getenv);
-  std::ostream nowhere(nullptr);
-  bool isFirst = !identity || identity->rank == 0; // the one that talks
-  bool terminal = isFirst && ::isatty(STDOUT_FILENO);
-  std::signal(SIGINT, onInterrupt);
-  std::signal(SIGTERM, onInterrupt);
-  runTraining(options,
-              {.out = isFirst ? std::cout : nowhere,
-               .terminal = terminal,
-               .colour = terminal && !std::getenv("NO_COLOR"),
-               .stopRequested = [] { return interrupted != 0; },
-               .report = print,
-               .leaveUnsaid =
-                   [&](const Error &error) {
-                     if (identity && identity->isSpawned)
-                       leaveUnsaid(error, std::cerr);
-                   }},
-              identity);
-  flushOutput();
-  return interrupted ? 128 + interrupted : 0; // as shells say it
+  return train(options);
 }
 
 int main(int argc, char **argv) try { return run(argc, argv); } catch (const JobFailure &failure) {
