@@ -22,7 +22,7 @@
 
 namespace tgpt::cost {
 
-/// How well a device's matrix units are used; fitted on kernel tables (validation/fit-kernels.py).
+/// How well a device's matrix units are used; fitted on kernel tables (validation/fit.py).
 struct GemmCurve {
   double peakFlopsPerSecond = 0;
   double efficiency = 0.8;      ///< of the peak, for a large product

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // TGPT_ISA names the namespace of this build of the folder: v2, v3, v4 (the
-// x86-64 levels) or portable. Each build has a table of its own; IsaLevels.cpp
+// x86-64 levels) or portable. Each build has a table of its own; ../Registry.cpp
 // picks one at run time.
 //
 //===----------------------------------------------------------------------===//

@@ -121,7 +121,7 @@ TEST(PackBuffers, SmallInstancesComeCloseToTheOptimum) {
     EXPECT_GE(packing.endBytes, optimal);
     sumOfRatios += static_cast<double>(packing.endBytes) / static_cast<double>(optimal);
   }
-  EXPECT_LE(sumOfRatios / instances, 1.02); // the goal for arenas (design.md, section 4)
+  EXPECT_LE(sumOfRatios / instances, 1.02); // the goal for arenas
 }
 
 /// What a backward looks like: results of many sizes, short-lived but for a gradient

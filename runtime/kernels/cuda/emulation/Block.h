@@ -71,7 +71,7 @@ private:
   std::string error;
 };
 
-/// "Norm.cu:31".
+/// "LayerNorm.cu:31".
 std::string place(Site site);
 /// "thread 5" or "thread (5,0,1)".
 std::string nameOf(const Thread &thread);
