@@ -28,7 +28,7 @@ TEST(AdviceTest, namesTheNearestLegalValues) {
 
 TEST(AdviceTest, remediesFit) {
   Problem problem = smallProblem(8, 16);
-  problem.memoryBytes = 1.4e8;
+  problem.memoryBytes = 1.2e8;
   problem.pins.recompute = cost::Recompute::None;
   problem.pins.zero = 0;
   ASSERT_TRUE(search::search(problem).ranked.empty());
