@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All that is linked against CUDA: cudart, the device kernels, cuBLASLt. NCCL is loaded.
+// All that is linked against CUDA: cudart, the device kernels, cuBLASLt, NCCL.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backends/CudaModule.h"

@@ -1,4 +1,4 @@
-//===- NcclLibrary.cpp - the real NCCL, loaded at run time ------*- C++ -*-===//
+//===- NcclLibrary.cpp - the real NCCL, linked or loaded --------*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Types of the function pointers are those of nccl.h, so that the compiler checks every
-// call. The library stays loaded for the life of the process: its threads may outlive us.
+// call. A build that has found the library is linked against it, so that the linker checks
+// every name; one with the header alone, and one that TGPT_NCCL_LIBRARY points to another
+// file, loads it. That stays loaded for the life of the process: its threads may outlive us.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/nccl/NcclLibrary.h"
@@ -158,9 +160,8 @@ static void findFunction(void *library, const std::string &file, const char *nam
     throw Error(file + " has no function " + name + ": NCCL 2.18 or newer is needed");
 }
 
-std::unique_ptr<NcclApi> tgpt::runtime::loadNccl() {
-  const char *given = std::getenv("TGPT_NCCL_LIBRARY");
-  std::string file = given ? given : "libnccl.so.2";
+/// The functions of a library that is not linked.
+static Functions loadFunctions(const std::string &file) {
   void *library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     throw Error("NCCL is needed for plans of several ranks on GPUs, but it cannot be loaded (" +
@@ -168,9 +169,6 @@ std::unique_ptr<NcclApi> tgpt::runtime::loadNccl() {
                 "LD_LIBRARY_PATH or its file in TGPT_NCCL_LIBRARY");
   Functions f;
   findFunction(library, file, "ncclGetVersion", f.getVersion);
-  int version = 0;
-  if (f.getVersion(&version) != ncclSuccess || version < leastVersion)
-    throw Error(file + " is NCCL " + versionText(version) + ", but 2.18 or newer is needed");
   findFunction(library, file, "ncclGetUniqueId", f.getUniqueId);
   findFunction(library, file, "ncclCommInitRankConfig", f.initRank);
   findFunction(library, file, "ncclCommSplit", f.split);
@@ -189,5 +187,31 @@ std::unique_ptr<NcclApi> tgpt::runtime::loadNccl() {
   findFunction(library, file, "ncclGroupStart", f.groupStart);
   findFunction(library, file, "ncclGroupEnd", f.groupEnd);
   findFunction(library, file, "ncclGetLastError", f.getLastError);
-  return std::make_unique<Library>(f);
+  return f;
+}
+
+#ifdef TGPT_NCCL_IS_LINKED
+static constexpr Functions linkedFunctions = {
+    ncclGetVersion,   ncclGetUniqueId,   ncclCommInitRankConfig, ncclCommSplit,   ncclCommCount,
+    ncclCommUserRank, ncclCommFinalize,  ncclCommDestroy,        ncclCommAbort,   ncclCommGetAsyncError,
+    ncclAllReduce,    ncclReduceScatter, ncclAllGather,          ncclBroadcast,   ncclSend,
+    ncclRecv,         ncclGroupStart,    ncclGroupEnd,           ncclGetLastError};
+
+static Functions usualFunctions() {
+  return linkedFunctions;
+}
+#else
+static Functions usualFunctions() {
+  return loadFunctions("libnccl.so.2");
+}
+#endif
+
+std::unique_ptr<NcclApi> tgpt::runtime::loadNccl() {
+  const char *given = std::getenv("TGPT_NCCL_LIBRARY");
+  Functions functions = given ? loadFunctions(given) : usualFunctions();
+  int version = 0;
+  if (functions.getVersion(&version) != ncclSuccess || version < leastVersion)
+    throw Error(std::string(given ? given : "libnccl.so.2") + " is NCCL " + versionText(version) +
+                ", but 2.18 or newer is needed");
+  return std::make_unique<Library>(functions);
 }

@@ -60,6 +60,14 @@ TEST(NcclLibrary, TheOneOfThisMachineLoads) {
   EXPECT_EQ(nccl->version(&version), NcclResult::Success);
   EXPECT_GE(version, 21800);
 }
+
+// This build is linked against it, which needs no variable and no search.
+TEST(NcclLibrary, TheOneThatIsLinkedIsTheSame) {
+  ::unsetenv("TGPT_NCCL_LIBRARY");
+  int version = 0;
+  EXPECT_EQ(loadNccl()->version(&version), NcclResult::Success);
+  EXPECT_GE(version, 21800);
+}
 #endif
 
 } // namespace
