@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All that is linked against CUDA: cudart, the device kernels, cuBLASLt, NCCL.
+// All that is linked against CUDA: cudart, the device kernels, cuBLASLt, and NCCL and
+// cuDNN where the build found them.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/backends/CudaModule.h"
@@ -14,6 +15,10 @@
 #include "runtime/comm/nccl/NcclTransport.h"
 #include "runtime/device/CudaDevice.h"
 #include "runtime/kernels/cuda/cublaslt/CublasLt.h"
+#include "runtime/kernels/cuda/cudnn/AttentionOptions.h"
+#ifdef TGPT_HAS_CUDNN
+#include "runtime/kernels/cuda/cudnn/Cudnn.h"
+#endif
 #include "runtime/plan/Error.h"
 
 using namespace tgpt::runtime;
@@ -29,10 +34,21 @@ static std::unique_ptr<DeviceTransport> connect(const DeviceTransportRequest &re
   return makeNcclTransport(request, nccl.get());
 }
 
+static std::span<const cuda::DeviceKernel> kernelTable() {
+#ifdef TGPT_HAS_CUDNN
+  return cuda::cudnnKernelTable();
+#else
+  if (cuda::attentionOptions().choice == cuda::AttentionChoice::Library)
+    throw Error("this build has no cuDNN: configure it with -DTGPT_CUDNN=ON where there is cuDNN, or use "
+                "--attention=own");
+  return cuda::cublasLtKernelTable();
+#endif
+}
+
 extern "C" void tgptMakeCudaBackend(DeviceBackend &backend) {
   backend.device = makeCudaDevice();
-  backend.kernels = deviceKernels("cuda", cuda::cublasLtKernelTable(), slowestFlopsPerSecond);
-  useFusedKernels(backend, cuda::cublasLtFusedKernels(), cuda::cublasLtKernelTable());
+  backend.kernels = deviceKernels("cuda", kernelTable(), slowestFlopsPerSecond);
+  useFusedKernels(backend, cuda::cublasLtFusedKernels(), kernelTable());
   useDeviceQueue(backend);
   backend.connect = connect;
 }

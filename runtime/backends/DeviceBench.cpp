@@ -112,14 +112,17 @@ double DeviceBench::secondsOf(const Workload &workload, double budgetSeconds) {
   if (std::string wrong = kernel.check ? kernel.check(call) : ""; !wrong.empty())
     throw Error(workload.kernel + ": " + wrong);
   DeviceBlock workspace(device, DeviceBlock::Where::Device, kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0);
+  DeviceBlock beside(device, DeviceBlock::Where::Device, kernel.libraryBytes ? kernel.libraryBytes(call) : 0);
   DeviceBlock fault(device, DeviceBlock::Where::Device, sizeof(int32_t));
   device.fill(stream, fault.base(), 0, fault.bytes());
   std::vector<DeviceAccess> accesses = operands.accesses();
   accesses.push_back({workspace.base(), workspace.bytes(), true});
+  accesses.push_back({beside.base(), beside.bytes(), true});
   double seconds = bestSeconds(
       [&] {
         device.issue(stream, workload.kernel, accesses, [&] {
-          backend->bindQueue({stream, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base())});
+          backend->bindQueue({stream, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base()),
+                              beside.base(), beside.bytes()});
           if (KernelStatus status = kernel.function(call); !status.ok())
             throw Error(workload.kernel + ": " + status.error);
         });

@@ -22,7 +22,7 @@ KernelSet tgpt::runtime::deviceKernels(std::string name, std::span<const cuda::D
                               [&](const cuda::DeviceKernel &kernel) { return kernel.entry.name == opcode; });
     if (found == table.end())
       return {};
-    return {found->entry.kernel.function, found->entry.kernel.check, found->workspaceBytes};
+    return {found->entry.kernel.function, found->entry.kernel.check, found->workspaceBytes, found->libraryBytes};
   };
   for (const cuda::DeviceKernel &kernel : table)
     set.opcodes.emplace_back(kernel.entry.name);
@@ -77,7 +77,8 @@ void tgpt::runtime::useFusedKernels(DeviceBackend &backend, std::span<const cuda
 
 void tgpt::runtime::useDeviceQueue(DeviceBackend &backend) {
   backend.bindQueue = [](const DeviceQueue &queue) {
-    cuda::queue() = {queue.stream.handle, queue.workspace, queue.workspaceBytes, queue.fault};
+    cuda::queue() = {queue.stream.handle, queue.workspace, queue.workspaceBytes,
+                     queue.fault,         queue.beside,    queue.besideBytes};
   };
   backend.describeFault = [](int32_t fault) { return cuda::describe(static_cast<cuda::Fault>(fault)); };
 }

@@ -7,6 +7,7 @@
 #include "runtime/backends/DeviceBackends.h"
 #include "runtime/comm/nccl/NcclTransport.h"
 #include "runtime/comm/nccl/emulation/EmulatedNccl.h"
+#include "runtime/kernels/cuda/emulation/EmulatedAttention.h"
 #include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 
 using namespace tgpt::runtime;
@@ -17,8 +18,8 @@ static constexpr double slowestFlopsPerSecond = 2e5;
 std::shared_ptr<const DeviceBackend> tgpt::runtime::emulatedBackend(const EmulatedDeviceOptions &options) {
   auto backend = std::make_shared<DeviceBackend>();
   backend->device = std::make_shared<EmulatedDevice>(options);
-  backend->kernels = deviceKernels("cuda-emulated", cuda::emulated::productTable(), slowestFlopsPerSecond);
-  useFusedKernels(*backend, cuda::emulated::fusedKernels(), cuda::emulated::productTable());
+  backend->kernels = deviceKernels("cuda-emulated", cuda::emulated::attentionTable(), slowestFlopsPerSecond);
+  useFusedKernels(*backend, cuda::emulated::fusedKernels(), cuda::emulated::attentionTable());
   useDeviceQueue(*backend);
   backend->connect = [nccl = std::make_shared<EmulatedNccl>()](const DeviceTransportRequest &request) {
     return makeNcclTransport(request, nccl.get());

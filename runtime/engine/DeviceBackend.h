@@ -31,6 +31,8 @@ struct DeviceQueue {
   void *workspace = nullptr; // device memory
   size_t workspaceBytes = 0;
   int32_t *fault = nullptr; // in device memory: what the data does wrong; 0 is nothing
+  void *beside = nullptr;   // device memory for libraries that need more than the workspace has
+  size_t besideBytes = 0;
 };
 
 /// An instruction of a segment, in its order, at its addresses; without a kernel it is none.

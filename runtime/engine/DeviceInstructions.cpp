@@ -45,7 +45,8 @@ void DeviceRank::issueKernel(const DeviceSegment &segment, int index) {
     return;
   const FusedCalls *fusion = segment.fusedAt[at];
   device.issue(compute, instruction.source->opcode(), segment.accesses[at], [this, &segment, at, &instruction, fusion] {
-    backend.bindQueue({compute, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base())});
+    backend.bindQueue({compute, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base()),
+                       beside.base(), beside.bytes()});
     KernelStatus status = fusion ? fusion->function(fusion->call()) : instruction.function(instruction.call);
     if (!status.ok())
       throw InstructionFailed(instruction, status.error + companionsText(segment, at));

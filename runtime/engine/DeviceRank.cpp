@@ -68,6 +68,7 @@ void DeviceRank::bind(RankProgram &boundProgram, SchedulePlace &boundPlace, Devi
   layOutInputs();
   addMailboxes();
   takeWorkspace();
+  takeBeside();
 }
 
 static bool isExchangeBetweenStages(const BoundInstruction &instruction) {
@@ -244,6 +245,20 @@ void DeviceRank::takeWorkspace() {
         segment.accesses[i].push_back({workspace.base(), bytes, true});
 }
 
+/// What libraries need at most, where the workspace has less.
+void DeviceRank::takeBeside() {
+  size_t most = 0;
+  for (const auto &[bound, segment] : segments)
+    for (const BoundInstruction &instruction : bound->instructions)
+      most = std::max(most, instruction.libraryBytes > workspace.bytes() ? instruction.libraryBytes : 0);
+  if (most > 0)
+    beside = take(device, request, number, roundedUp(most), "libraries' workspace");
+  for (auto &[bound, segment] : segments)
+    for (size_t i = 0; i < bound->instructions.size(); ++i)
+      if (size_t bytes = bound->instructions[i].libraryBytes)
+        segment.accesses[i].push_back({bytes > workspace.bytes() ? beside.base() : workspace.base(), bytes, true});
+}
+
 /// Calls body(offset, bytes) for what outlives a step.
 static void forEachPersistentRegion(const plan::StageProgram &stage, const auto &body) {
   for (const plan::Region &region : stage.regions())
@@ -265,7 +280,8 @@ void DeviceRank::download(std::byte *mirror) {
 
 std::string DeviceRank::memoryText() const {
   return std::to_string(memory.bytes()) + " bytes of arena, " + std::to_string(workspace.bytes()) +
-         " of kernels' workspace, " + std::to_string(inputs.bytes()) + " of inputs";
+         " of kernels' workspace, " + std::to_string(inputs.bytes()) + " of inputs" +
+         (beside.bytes() ? ", " + std::to_string(beside.bytes()) + " beside for libraries" : "");
 }
 
 void DeviceRank::settle() noexcept {

@@ -119,6 +119,7 @@ private:
   void addMailboxes();
   static size_t workspaceOf(const DeviceSegment &segment, size_t index);
   void takeWorkspace();
+  void takeBeside();
 
   // A step: DeviceStep.cpp.
   void issueEntry(int64_t number, StepContext &context, bool profiling, const std::function<void()> &advanced);
@@ -156,7 +157,7 @@ private:
   DeviceTransport *transport = nullptr;
   const DeviceEndpoints *ends = nullptr;
 
-  DeviceBlock memory, workspace, inputs, pinnedInputs, fault, pinnedFaults, pinnedMetrics;
+  DeviceBlock memory, workspace, beside, inputs, pinnedInputs, fault, pinnedFaults, pinnedMetrics;
   OwnedStream compute, tensor, data; // the latter two where something is started apart
   std::map<const BoundSegment *, DeviceSegment> segments;
   std::vector<Entry> entries;

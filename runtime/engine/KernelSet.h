@@ -27,6 +27,8 @@ struct ResolvedKernel {
   KernelFunction function = nullptr;
   KernelShapeCheck check = nullptr;
   size_t (*workspaceBytes)(const KernelCall &call) = nullptr; // of a device's workspace; null: none
+  /// That a library takes instead, in the workspace or beside it; null or 0: none.
+  size_t (*libraryBytes)(const KernelCall &call) = nullptr;
 };
 
 struct KernelSet {

@@ -71,6 +71,7 @@ void RankProgram::bindKernel(const BindingContext &context, BoundInstruction &bo
                 problem);
   bound.function = kernel.function;
   bound.workspaceBytes = kernel.workspaceBytes ? kernel.workspaceBytes(bound.call) : 0;
+  bound.libraryBytes = kernel.libraryBytes ? kernel.libraryBytes(bound.call) : 0;
 }
 
 /// What is started has communicators of its own: another thread may use them.

@@ -67,6 +67,7 @@ struct BoundInstruction {
   InstructionRunner exchange = nullptr; // a started collective: what is then executed
   KernelFunction function = nullptr;
   size_t workspaceBytes = 0; // of a device's workspace
+  size_t libraryBytes = 0;   // instead, in the workspace or beside it
   KernelCall call;
   const plan::Instruction *source = nullptr;
   Communicator *group = nullptr;

@@ -8,6 +8,7 @@
 #include "runtime/backends/DeviceBackends.h"
 #include "runtime/backends/DeviceBench.h"
 #include "runtime/kernels/bench/Measure.h"
+#include "runtime/kernels/cuda/cudnn/AttentionOptions.h"
 #include "runtime/plan/Error.h"
 
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@
 #include <iostream>
 #include <map>
 #include <omp.h>
+#include <optional>
 
 using namespace tgpt::runtime;
 
@@ -23,7 +25,8 @@ static constexpr const char *explanation = R"(
 Every kernel of a training step of a model: best time of a call, GFLOP/s and the share of
 the GEMM peak measured here (cpu: 1024^3 on the same threads; cuda: 8192^3), or GB/s with
 every operand moved once and, on a device, the share of what a copy moves there, and what
-its calls add to a step.
+its calls add to a step. In bf16 and f16 attention is measured by our kernels and, where
+a device's build has it, by cuDNN; a step has the faster one.
 
   pretrain-tiny   4 x 512 tokens, width 384, 8 heads, 2 KV heads, hidden 1024, vocabulary 2048, 12 layers
   gpt2-124m       GPT-2 small: --batch x 1024 tokens
@@ -45,6 +48,10 @@ struct Options {
 struct Bench {
   std::string title; ///< "build x86-64-v3, GEMM peak 80 GFLOP/s"
   std::function<double(const Workload &)> secondsOf;
+  /// By a library that has the call too; nothing where there is none.
+  std::function<std::optional<double>(const Workload &)> librarySecondsOf = [](const Workload &) {
+    return std::nullopt;
+  };
   double peakFlopsPerSecond = 0;
   double peakBytesPerSecond = 0; ///< 0: unknown
 };
@@ -75,9 +82,10 @@ static const CpuKernelBuild &chooseBuild(const std::string &name) {
   throw Error("no build " + name + " on this processor; there are " + known);
 }
 
-static void benchWorkload(const Workload &call, const Bench &bench, double &stepSeconds) {
-  double seconds = bench.secondsOf(call), bytesPerSecond = call.bytes() / seconds;
-  std::string title = call.kernel + (call.role.empty() ? "" : " (" + call.role + ")");
+/// A row; of two for one call, the slower adds nothing to the step.
+static void printRow(const Workload &call, const std::string &title, const Bench &bench, double seconds,
+                     bool isCounted) {
+  double bytesPerSecond = call.bytes() / seconds;
   std::printf("%-36s %10.3f", title.c_str(), seconds * 1e3);
   if (call.flops > 0)
     std::printf(" %10.1f %7.0f%%", call.flops / seconds * 1e-9, 100 * call.flops / seconds / bench.peakFlopsPerSecond);
@@ -85,9 +93,20 @@ static void benchWorkload(const Workload &call, const Bench &bench, double &step
     std::printf(" %10s %7.0f%%", "", 100 * bytesPerSecond / bench.peakBytesPerSecond);
   else
     std::printf(" %10s %8s", "", "");
-  std::printf(" %8.1f %10.2f\n", bytesPerSecond * 1e-9, double(call.countPerStep) * seconds * 1e3);
+  std::printf(" %8.1f", bytesPerSecond * 1e-9);
+  isCounted ? std::printf(" %10.2f\n", double(call.countPerStep) * seconds * 1e3) : std::printf(" %10s\n", "-");
   std::fflush(stdout);
-  stepSeconds += double(call.countPerStep) * seconds;
+}
+
+static void benchWorkload(const Workload &call, const Bench &bench, double &stepSeconds) {
+  double own = bench.secondsOf(call);
+  std::optional<double> librarys = bench.librarySecondsOf(call);
+  bool isOwn = !librarys || own <= *librarys;
+  std::string title = call.kernel + (call.role.empty() ? "" : " (" + call.role + ")");
+  printRow(call, title, bench, own, isOwn);
+  if (librarys)
+    printRow(call, title + " by cuDNN", bench, *librarys, !isOwn);
+  stepSeconds += double(call.countPerStep) * (isOwn ? own : *librarys);
 }
 
 static Bench cpuBench(DType dtype, const Options &options) {
@@ -104,6 +123,16 @@ static Bench cpuBench(DType dtype, const Options &options) {
   return bench;
 }
 
+static std::optional<double> secondsByLibrary(DeviceBench &device, const Workload &call, double budgetSeconds) {
+  if (!call.kernel.starts_with("attention"))
+    return std::nullopt;
+  int64_t before = cuda::attentionCounts().library;
+  cuda::attentionOptions().choice = cuda::AttentionChoice::Library;
+  double seconds = device.secondsOf(call, budgetSeconds);
+  cuda::attentionOptions().choice = cuda::AttentionChoice::Own;
+  return cuda::attentionCounts().library > before ? std::optional(seconds) : std::nullopt;
+}
+
 /// The product and the copy that others are measured by: large for a GPU, small where it is emulated.
 static Bench deviceBench(DType dtype, const Options &options) {
   bool isReal = options.backend == "cuda";
@@ -115,6 +144,9 @@ static Bench deviceBench(DType dtype, const Options &options) {
   bench.peakFlopsPerSecond = product.flops / device->secondsOf(product, isReal ? 0.3 : 0);
   bench.peakBytesPerSecond = device->copyBytesPerSecond(isReal ? size_t(1) << 30 : 1 << 16, isReal ? 0.3 : 0);
   bench.secondsOf = [device, &options](const Workload &call) { return device->secondsOf(call, options.seconds); };
+  bench.librarySecondsOf = [device, &options](const Workload &call) {
+    return secondsByLibrary(*device, call, options.seconds);
+  };
   char text[200];
   std::snprintf(text, sizeof(text), "%s, GEMM peak %.0f GFLOP/s, copy %.0f GB/s", device->describe().c_str(),
                 bench.peakFlopsPerSecond * 1e-9, bench.peakBytesPerSecond * 1e-9);

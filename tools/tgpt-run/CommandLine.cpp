@@ -7,6 +7,7 @@
 
 #include "tools/tgpt-run/CommandLine.h"
 #include "runtime/kernels/cuda/cublaslt/ProductOptions.h"
+#include "runtime/kernels/cuda/cudnn/AttentionOptions.h"
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
@@ -163,6 +164,22 @@ static void addProductOptions(CLI::App &app, cuda::ProductOptions &options) {
   options.warn = [](const std::string &text) { std::cerr << "tgpt-run: warning: " << text << std::endl; };
 }
 
+static constexpr const char *attentionChoice = "--attention", *attentionWorkspace = "--attention-workspace-mib";
+
+static void addAttentionOptions(CLI::App &app, cuda::AttentionOptions &options) {
+  using cuda::AttentionChoice;
+  addChoice(
+      app, attentionChoice, options.choice,
+      {{"own", AttentionChoice::Own}, {"cudnn", AttentionChoice::Library}, {"measured", AttentionChoice::Measured}},
+      "attention in bf16 and f16: by our kernels (default), by cuDNN wherever it can, or by the faster one, "
+      "measured once a shape (default with --product-algorithms=measured)");
+  app.add_option_function<size_t>(
+         attentionWorkspace, [&options](size_t mib) { options.mostWorkspaceBytes = mib << 20; },
+         "calls of cuDNN that need more workspace are ours (default: 512)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("MIB");
+}
+
 static void addSimulationOptions(CLI::App &app, sim::SimulationRequest &request) {
   app.add_option("--cluster", request.cluster, "the cluster's figures (recipes/clusters)")->type_name("FILE");
   app.add_flag("--gantt", request.gantt, "print what each stage does when");
@@ -204,11 +221,17 @@ static void settleDevices(const CLI::App &app, bool isOnDevice) {
   }
 }
 
-/// Emulated devices have products of their own.
+/// Emulated devices have products of their own, but a choice of attention like the real ones.
 static void settleProducts(const CLI::App &app, bool hasLibrary) {
+  cuda::AttentionOptions &attention = cuda::attentionOptions();
+  if (app.count(attentionChoice) == 0 && cuda::productOptions().measured)
+    attention.choice = cuda::AttentionChoice::Measured;
+  bool measuresAttention = attention.choice == cuda::AttentionChoice::Measured;
   for (const char *name : {algorithmChoice, algorithmFile})
-    if (!hasLibrary && app.count(name) > 0)
+    if (!hasLibrary && app.count(name) > 0 && !(name == algorithmFile && measuresAttention))
       throw Error(std::string(name) + " is for products by cuBLASLt: add --backend=cuda");
+  if (app.count(attentionWorkspace) > 0 && attention.choice == cuda::AttentionChoice::Own)
+    throw Error(std::string(attentionWorkspace) + " is for attention by cuDNN: add --attention=cudnn or measured");
 }
 
 /// A calibration shares no option with anything else.
@@ -266,6 +289,7 @@ void tgpt::addOptions(CLI::App &app, RunCommand &command) {
   app.option_defaults()->group(deviceGroup);
   addDeviceOptions(app, options);
   addProductOptions(app, cuda::productOptions());
+  addAttentionOptions(app, cuda::attentionOptions());
   app.option_defaults()->group(simulationGroup);
   addSimulationOptions(app, command.simulation);
   app.option_defaults()->group(calibrationGroup);

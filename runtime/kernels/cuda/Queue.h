@@ -29,6 +29,13 @@ struct Queue {
   void *workspace = nullptr; ///< device memory, 256-byte aligned
   size_t workspaceBytes = 0; ///< at least what DeviceKernel::workspaceBytes asks for
   int32_t *fault = nullptr;  ///< a Fault in device memory
+  void *beside = nullptr;    ///< device memory for libraries, 256-byte aligned
+  size_t besideBytes = 0;    ///< at least DeviceKernel::libraryBytes where the workspace has less
+
+  /// Where a library has so many bytes; null where there is neither.
+  void *forLibrary(size_t bytes) const {
+    return workspaceBytes >= bytes ? workspace : besideBytes >= bytes ? beside : nullptr;
+  }
 };
 
 /// This thread's queue.

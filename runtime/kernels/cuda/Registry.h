@@ -20,6 +20,8 @@ struct DeviceKernel {
   KernelEntry entry;
   /// Bytes of workspace for a call that passed its check; null: none.
   size_t (*workspaceBytes)(const KernelCall &call) = nullptr;
+  /// Bytes that a library takes for the call instead, in the workspace or beside it; null or 0: none.
+  size_t (*libraryBytes)(const KernelCall &call) = nullptr;
 };
 
 namespace device {

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Text: "tgpt-products 2 OWNER", then a line for each product: sixteen hexadecimal digits
-// for each of the eight words, then the product's key; at last "end" and a hash of all
-// before it, so that neither a changed nor a missing line is taken.
+// Text: "tgpt-products 3 OWNER", then a line for each product: sixteen hexadecimal digits
+// for each of the eight words, then the product's key. Then "take", a name and the key of a
+// call for each choice between kernels; at last "end" and a hash of all before it, so that
+// neither a changed nor a missing line is taken.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/cublaslt/AlgorithmCache.h"
@@ -26,7 +27,7 @@ using namespace tgpt::runtime::cuda;
 static constexpr size_t wordDigits = 16;
 
 static std::string firstLine(const std::string &owner) {
-  return "tgpt-products 2 " + owner + "\n";
+  return "tgpt-products 3 " + owner + "\n";
 }
 
 static std::string hexadecimal(uint64_t word) {
@@ -52,6 +53,11 @@ const ChosenAlgorithm *AlgorithmCache::find(const std::string &key) const {
   return found == algorithms.end() ? nullptr : &found->second;
 }
 
+const std::string *AlgorithmCache::findTaken(const std::string &key) const {
+  auto found = taken.find(key);
+  return found == taken.end() ? nullptr : &found->second;
+}
+
 /// "0123456789abcdef ... key"; false where the line is none.
 static bool parseLine(const std::string &line, AlgorithmBits &bits, std::string &key) {
   size_t at = 0;
@@ -68,13 +74,33 @@ static bool parseLine(const std::string &line, AlgorithmBits &bits, std::string 
   return !key.empty();
 }
 
+static constexpr std::string_view kindOfChoice = "take ";
+
+/// "take name key"; false where the line is none.
+static bool parseChoice(const std::string &line, std::string &name, std::string &key) {
+  size_t begin = kindOfChoice.size(), space = line.find(' ', begin);
+  if (space == std::string::npos || space == begin)
+    return false;
+  name = line.substr(begin, space - begin);
+  key = line.substr(space + 1);
+  return !key.empty();
+}
+
 /// The lines between the first and the last; false where the text is not whole.
-static bool parse(const std::string &text, std::map<std::string, ChosenAlgorithm> &to) {
+static bool parse(const std::string &text, std::map<std::string, ChosenAlgorithm> &to,
+                  std::map<std::string, std::string> &taken) {
   size_t begin = text.find('\n'), end = text.rfind("end ");
   if (begin == std::string::npos || end == std::string::npos || text.substr(end) != lastLine({text.data(), end}))
     return false;
   std::istringstream lines(text.substr(begin + 1, end - begin - 1));
   for (std::string line, key; std::getline(lines, line);) {
+    if (line.starts_with(kindOfChoice)) {
+      std::string name;
+      if (!parseChoice(line, name, key))
+        return false;
+      taken[key] = name;
+      continue;
+    }
     ChosenAlgorithm algorithm;
     if (!parseLine(line, algorithm.bits, key))
       return false;
@@ -104,9 +130,11 @@ std::string AlgorithmCache::load(const std::string &path) {
     return path + ": algorithms are of another library or device (" + text.substr(0, text.find('\n')) + "), here is '" +
            owner + "', they are chosen anew";
   std::map<std::string, ChosenAlgorithm> read;
-  if (!parse(text, read))
+  std::map<std::string, std::string> readTaken;
+  if (!parse(text, read, readTaken))
     return path + ": is damaged, algorithms of products are chosen anew";
   algorithms.merge(read);
+  taken.merge(readTaken);
   return "";
 }
 
@@ -122,5 +150,7 @@ void AlgorithmCache::save(const std::string &path) const {
       text += hexadecimal(word) + " ";
     text += key + "\n";
   }
+  for (const auto &[key, name] : all.taken)
+    text += std::string(kindOfChoice) + name + " " + key + "\n";
   writeTextAtomically(path, text + lastLine(text));
 }

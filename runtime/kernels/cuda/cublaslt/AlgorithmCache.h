@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // An algorithm is chosen once for each product and kept: in memory, and in a text file
-// for the next run. It belongs to one version of the library and one kind of device,
-// which the file's first line names. A file of another, or a damaged one, is passed over
-// as a whole, with a warning; the next save replaces it.
+// for the next run; and so is whose kernel a call takes, by name. A choice belongs to one version of the library and
+// one kind of device, which the file's first line names. A file of another, or a damaged one, is passed over as a
+// whole, with a warning; the next save replaces it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_ALGORITHMCACHE_H
@@ -36,7 +36,11 @@ public:
 
   const ChosenAlgorithm *find(const std::string &key) const;
   void add(const std::string &key, const ChosenAlgorithm &algorithm) { algorithms[key] = algorithm; }
-  size_t size() const { return algorithms.size(); }
+  /// Whose kernel the call takes, by name; null: not chosen.
+  const std::string *findTaken(const std::string &key) const;
+  /// `name` is a word.
+  void take(const std::string &key, const std::string &name) { taken[key] = name; }
+  size_t size() const { return algorithms.size() + taken.size(); }
 
   /// Takes what the file has beside what is here already. Empty, also where there is no file,
   /// or why it was passed over, in one line.
@@ -48,6 +52,7 @@ public:
 private:
   std::string owner;
   std::map<std::string, ChosenAlgorithm> algorithms;
+  std::map<std::string, std::string> taken;
 };
 
 } // namespace tgpt::runtime::cuda

@@ -7,7 +7,9 @@
 #include "runtime/kernels/cuda/cublaslt/AlgorithmSearch.h"
 #include "runtime/kernels/cuda/Queue.h"
 #include "runtime/kernels/cuda/cublaslt/AlgorithmTimes.h"
+#include "runtime/kernels/cuda/cublaslt/KeptAlgorithms.h"
 #include "runtime/kernels/cuda/cublaslt/ProductKernels.h"
+#include "runtime/kernels/cuda/cublaslt/Stopwatch.h"
 
 #include <cstring>
 #include <vector>
@@ -93,42 +95,23 @@ private:
   void *from, *copy = nullptr;
   size_t bytes;
 };
-
-struct Stopwatch {
-  explicit Stopwatch(Calls &calls) : calls(calls) {
-    calls.then("cudaEventCreate", cudaEventCreateWithFlags, &begin, cudaEventDefault);
-    calls.then("cudaEventCreate", cudaEventCreateWithFlags, &end, cudaEventDefault);
-  }
-  Stopwatch(const Stopwatch &) = delete;
-  ~Stopwatch() {
-    for (cudaEvent_t event : {begin, end})
-      if (event)
-        cudaEventDestroy(event);
-  }
-  template <typename Work> std::optional<double> seconds(Work work) {
-    Calls own;
-    float milliseconds = 0;
-    calls.then("cudaEventRecord", cudaEventRecord, begin, stream());
-    work(own);
-    calls.then("cudaEventRecord", cudaEventRecord, end, stream());
-    calls.then("cudaEventSynchronize", cudaEventSynchronize, end);
-    calls.then("cudaEventElapsedTime", cudaEventElapsedTime, &milliseconds, begin, end);
-    return own.ok() && calls.ok() ? std::optional<double>(milliseconds * 1e-3) : std::nullopt;
-  }
-  Calls &calls;
-  cudaEvent_t begin = nullptr, end = nullptr;
-};
 } // namespace
 
-static bool mayMeasure() {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
-  return productOptions().measured && cudaStreamIsCapturing(stream(), &status) == cudaSuccess &&
-         status == cudaStreamCaptureStatusNone;
+void cuda::openKeptAlgorithms(Calls &calls) {
+  if (keptAlgorithms().isOpen())
+    return;
+  int device = 0;
+  cudaDeviceProp properties{};
+  calls.then("cudaGetDevice", cudaGetDevice, &device);
+  calls.then("cudaGetDeviceProperties", cudaGetDeviceProperties, &properties, device);
+  if (calls.ok())
+    keptAlgorithms().open("cublasLt " + std::to_string(cublasLtGetVersion()) + " " + properties.name + ", " +
+                          std::to_string(properties.multiProcessorCount) + " multiprocessors");
 }
 
 std::optional<AlgorithmBits> cuda::chooseAlgorithm(cublasLtHandle_t library, const ColumnMajorProduct &p,
                                                    const LibraryProblem &problem, Calls &calls) {
-  bool measures = mayMeasure();
+  bool measures = productOptions().measured && !isCapturing(stream());
   std::vector<AlgorithmBits> candidates = candidatesOf(library, p, problem, measures ? mostCandidates : 1, calls);
   if (candidates.empty())
     return std::nullopt;
@@ -139,7 +122,7 @@ std::optional<AlgorithmBits> cuda::chooseAlgorithm(cublasLtHandle_t library, con
     return candidates[0];
   Stopwatch watch(calls);
   std::optional<int> best = fastest(int(candidates.size()), timingRounds, [&](int i) {
-    return watch.seconds([&](Calls &own) { multiplyBy(candidates[i], library, p, problem, own); });
+    return watch.seconds(stream(), [&](Calls &own) { multiplyBy(candidates[i], library, p, problem, own); });
   });
   return best ? std::optional(candidates[*best]) : std::nullopt;
 }

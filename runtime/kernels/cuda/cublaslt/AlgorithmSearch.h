@@ -14,6 +14,9 @@
 
 namespace tgpt::runtime::cuda {
 
+/// This thread's choices (KeptAlgorithms.h) for this version of the library and this device.
+void openKeptAlgorithms(Calls &calls);
+
 /// One call of the library on this thread's stream and workspace.
 void multiplyBy(const AlgorithmBits &algorithm, cublasLtHandle_t library, const ColumnMajorProduct &product,
                 const LibraryProblem &problem, Calls &calls);

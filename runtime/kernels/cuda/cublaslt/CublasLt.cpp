@@ -5,16 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A handle and a cache of algorithms for each thread, which has one device. The first
-// call of a product chooses its algorithm; every later one, and a run that loaded the
-// file, takes that.
+// A handle for each thread, which has one device. The first call of a product chooses its
+// algorithm; every later one, and a run that loaded the file, takes that.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/cublaslt/CublasLt.h"
 #include "runtime/kernels/cuda/cublaslt/AlgorithmSearch.h"
+#include "runtime/kernels/cuda/cublaslt/KeptAlgorithms.h"
 #include "runtime/kernels/cuda/cublaslt/ProductKernels.h"
 
-#include <mutex>
 #include <set>
 
 using namespace tgpt::runtime;
@@ -23,54 +22,24 @@ using namespace tgpt::runtime::cuda;
 namespace {
 /// What a thread keeps.
 struct Products {
-  ~Products() { save(); }
   Library library;
-  std::optional<AlgorithmCache> algorithms;
   std::set<std::string> withoutAlgorithm;
   std::string lastError;
-  bool hasChosen = false; ///< what no file has
 
   void open(Calls &calls);
-  void save() const noexcept;
   const AlgorithmBits *algorithmOf(const ColumnMajorProduct &p, const LibraryProblem &problem, Calls &calls);
 };
 } // namespace
 
 static thread_local Products products;
 
-/// Every rank of a process finds the same file.
-static void warnOnce(const std::string &text) {
-  static std::once_flag once;
-  if (!text.empty() && productOptions().warn)
-    std::call_once(once, productOptions().warn, text);
-}
-
 void Products::open(Calls &calls) {
   if (library)
     return;
-  int device = 0;
-  cudaDeviceProp properties{};
-  calls.then("cudaGetDevice", cudaGetDevice, &device);
-  calls.then("cudaGetDeviceProperties", cudaGetDeviceProperties, &properties, device);
+  openKeptAlgorithms(calls);
   cublasLtHandle_t created = nullptr;
   calls.then("cublasLtCreate", cublasLtCreate, &created);
   library.reset(created);
-  if (!calls.ok())
-    return;
-  algorithms.emplace("cublasLt " + std::to_string(cublasLtGetVersion()) + " " + properties.name + ", " +
-                     std::to_string(properties.multiProcessorCount) + " multiprocessors");
-  if (!productOptions().algorithmFile.empty())
-    warnOnce(algorithms->load(productOptions().algorithmFile));
-}
-
-void Products::save() const noexcept {
-  if (!hasChosen || productOptions().algorithmFile.empty())
-    return;
-  try {
-    algorithms->save(productOptions().algorithmFile);
-  } catch (const std::exception &error) {
-    warnOnce(error.what());
-  }
 }
 
 /// Null where the library has none.
@@ -78,7 +47,8 @@ const AlgorithmBits *Products::algorithmOf(const ColumnMajorProduct &p, const Li
   std::string key = p.key();
   if (withoutAlgorithm.count(key))
     return nullptr;
-  const ChosenAlgorithm *chosen = algorithms->find(key);
+  KeptAlgorithms &algorithms = keptAlgorithms();
+  const ChosenAlgorithm *chosen = algorithms.find(key);
   if (!chosen || !chosen->isProven) {
     bool isKept = chosen && isUsable(chosen->bits, library.get(), problem);
     std::optional<AlgorithmBits> bits =
@@ -87,10 +57,9 @@ const AlgorithmBits *Products::algorithmOf(const ColumnMajorProduct &p, const Li
       withoutAlgorithm.insert(key);
       return nullptr;
     }
-    algorithms->add(key, {*bits, true});
-    hasChosen = hasChosen || !isKept;
+    algorithms.add(key, {*bits, true}, !isKept);
   }
-  return &algorithms->find(key)->bits;
+  return &algorithms.find(key)->bits;
 }
 
 namespace {

@@ -5,13 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operands go to the device for each call and come back. Two builds: the products in
-// their fixed order, and through cuBLASLt. Exit code 77 where there is no GPU.
+// Operands go to the device for each call and come back. Builds: the products in their
+// fixed order, through cuBLASLt, and attention by cuDNN where there is. Exit code 77 where
+// there is no GPU.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/KernelTable.h"
 #include "runtime/kernels/cuda/Queue.h"
 #include "runtime/kernels/cuda/cublaslt/CublasLt.h"
+#ifdef TGPT_HAS_CUDNN
+#include "runtime/kernels/cuda/cudnn/AttentionOptions.h"
+#include "runtime/kernels/cuda/cudnn/Cudnn.h"
+#endif
 #include "test/unit/kernels/Case.h"
 #include "test/unit/kernels/cuda/GroupedCall.h"
 
@@ -70,14 +75,15 @@ private:
 static KernelStatus runOnDevice(const cuda::DeviceKernel &kernel, const KernelCall &call,
                                 size_t moreWorkspace = 0) try {
   size_t bytes = (kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0) + moreWorkspace;
-  DeviceMemory workspace(bytes), fault(sizeof(int32_t));
+  size_t besideBytes = kernel.libraryBytes ? kernel.libraryBytes(call) : 0;
+  DeviceMemory workspace(bytes), fault(sizeof(int32_t)), beside(besideBytes);
   DeviceOperands operands;
   std::vector<TensorView> inputs, outputs;
   for (const TensorView &view : call.inputs)
     inputs.push_back(operands.upload(view));
   for (const TensorView &view : call.outputs)
     outputs.push_back(operands.upload(view));
-  cuda::queue() = {nullptr, workspace.get(), bytes, static_cast<int32_t *>(fault.get())};
+  cuda::queue() = {nullptr, workspace.get(), bytes, static_cast<int32_t *>(fault.get()), beside.get(), besideBytes};
   KernelStatus status = kernel.entry.kernel.function({inputs, outputs, call.attributes});
   cuda::queue() = {};
   if (!status.ok())
@@ -118,11 +124,37 @@ static std::vector<KernelEntry> linesOf(std::index_sequence<Line...>) {
   return lines;
 }
 
+#ifdef TGPT_HAS_CUDNN
+/// The library's wherever it has a kernel; that it had some is said at the end.
+template <size_t Line> static KernelStatus runLineByCudnn(const KernelCall &call) {
+  cuda::attentionOptions().choice = cuda::AttentionChoice::Library;
+  KernelStatus status = runLine<cuda::cudnnKernelTable, Line>(call);
+  cuda::attentionOptions().choice = cuda::AttentionChoice::Own;
+  return status;
+}
+
+/// Kernels that are the same in both tables run through the other's functions, and are judged once.
+template <size_t... Line>
+static std::vector<KernelEntry> withAttention(std::vector<KernelEntry> lines, std::index_sequence<Line...>) {
+  std::array<KernelFunction, sizeof...(Line)> functions = {runLineByCudnn<Line>...};
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].name.starts_with("attention"))
+      lines[i].kernel.function = functions.at(i);
+  return lines;
+}
+#endif
+
 std::span<const CpuKernelBuild> test::judgedBuilds() {
   using Lines = std::make_index_sequence<64>;
   static const std::vector<KernelEntry> ordered = linesOf<cuda::device::kernelTable>(Lines()),
                                         fast = linesOf<cuda::cublasLtKernelTable>(Lines());
+#ifdef TGPT_HAS_CUDNN
+  static const std::vector<KernelEntry> attention = withAttention(fast, Lines());
+  static const std::vector<CpuKernelBuild> builds = {
+      {"cuda", ordered}, {"cuda with cuBLASLt", fast}, {"cuda with cuDNN", attention}};
+#else
   static const std::vector<CpuKernelBuild> builds = {{"cuda", ordered}, {"cuda with cuBLASLt", fast}};
+#endif
   return builds;
 }
 
@@ -138,5 +170,9 @@ int main(int argc, char **argv) {
                 status == cudaSuccess ? "no device" : cudaGetErrorString(status));
     return 77;
   }
-  return RUN_ALL_TESTS();
+  int status = RUN_ALL_TESTS();
+#ifdef TGPT_HAS_CUDNN
+  std::printf("attention by cuDNN: %lld calls\n", (long long)cuda::attentionCounts().library);
+#endif
+  return status;
 }

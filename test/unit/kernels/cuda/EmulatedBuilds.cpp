@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "test/unit/kernels/cuda/EmulatedBuilds.h"
 #include "runtime/kernels/cuda/KernelTable.h"
+#include "runtime/kernels/cuda/cudnn/AttentionOptions.h"
+#include "runtime/kernels/cuda/emulation/EmulatedAttention.h"
 #include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 #include "test/unit/kernels/Case.h"
 #include "test/unit/kernels/cuda/GroupedCall.h"
@@ -33,7 +35,7 @@ test::EmulatedQueue::EmulatedQueue(size_t bytes) : bytes(bytes) {
   workspace = static_cast<unsigned char *>(std::aligned_alloc(256, (bytes + guardBytes + 255) / 256 * 256));
   std::memset(workspace, 0xff, bytes);
   std::memset(workspace + bytes, guardValue, guardBytes);
-  cuda::queue() = {nullptr, workspace, bytes, &fault};
+  cuda::queue() = {nullptr, workspace, bytes, &fault, nullptr, 0};
 }
 
 test::EmulatedQueue::~EmulatedQueue() {
@@ -48,7 +50,8 @@ KernelStatus test::EmulatedQueue::judge(KernelStatus status) const {
 }
 
 KernelStatus test::runEmulated(const cuda::DeviceKernel &kernel, emulation::Order order, const KernelCall &call) {
-  EmulatedQueue queue(kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0);
+  size_t bytes = kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0;
+  EmulatedQueue queue(std::max(bytes, kernel.libraryBytes ? kernel.libraryBytes(call) : 0));
   emulation::setOrder(order);
   KernelStatus status = kernel.entry.kernel.function(call);
   emulation::setOrder(emulation::Order::Ascending);
@@ -92,18 +95,33 @@ static std::vector<KernelEntry> withProducts(const std::vector<KernelEntry> &fir
   return lines;
 }
 
+/// The library's attention wherever it has one.
+template <size_t Line> static KernelStatus runLineByLibrary(const KernelCall &call) {
+  cuda::attentionOptions().choice = cuda::AttentionChoice::Library;
+  KernelStatus status = test::runEmulated(cuda::emulated::attentionTable()[Line], emulation::Order::Ascending, call);
+  cuda::attentionOptions().choice = cuda::AttentionChoice::Own;
+  return status;
+}
+
+template <size_t... Line>
+static std::vector<KernelEntry> withAttention(std::vector<KernelEntry> lines, std::index_sequence<Line...>) {
+  std::array<KernelFunction, sizeof...(Line)> functions = {runLineByLibrary<Line>...};
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].name.starts_with("attention"))
+      lines[i].kernel.function = functions.at(i);
+  return lines;
+}
+
 std::span<const CpuKernelBuild> test::judgedBuilds() {
   using Lines = std::make_index_sequence<64>;
-  static const std::vector<KernelEntry> ascending =
-                                            tableInOrder<cuda::emulated::kernelTable, emulation::Order::Ascending>(
-                                                Lines()),
-                                        descending =
-                                            tableInOrder<cuda::emulated::kernelTable, emulation::Order::Descending>(
-                                                Lines()),
-                                        products = withProducts(ascending);
+  static const std::vector<KernelEntry>
+      ascending = tableInOrder<cuda::emulated::kernelTable, emulation::Order::Ascending>(Lines()),
+      descending = tableInOrder<cuda::emulated::kernelTable, emulation::Order::Descending>(Lines()),
+      products = withProducts(ascending), attention = withAttention(ascending, Lines());
   static const std::vector<CpuKernelBuild> builds = {{"cuda, threads ascending", ascending},
                                                      {"cuda, threads descending", descending},
-                                                     {"cuda, products as cuBLASLt does them", products}};
+                                                     {"cuda, products as cuBLASLt does them", products},
+                                                     {"cuda, attention as cuDNN does it", attention}};
   return builds;
 }
 

@@ -109,6 +109,22 @@ TEST(AlgorithmCache, SurvivesAFile) {
   EXPECT_FALSE(again.find("bf16 f32 TN 8x5x3 a256 b16 c4"));
 }
 
+TEST(AlgorithmCache, KeepsWhoseKernelACallTakes) {
+  TemporaryDirectory directory;
+  std::string path = directory / "products";
+  cuda::AlgorithmCache mine("owner"), other("owner");
+  mine.take("attention bf16 1 x 2", "own");
+  mine.save(path);
+  other.take("attention bf16 1 x 2", "library");
+  other.take("attention bf16 3 x 4", "library");
+  other.save(path);
+  EXPECT_EQ(mine.load(path), "");
+  ASSERT_TRUE(mine.findTaken("attention bf16 3 x 4"));
+  EXPECT_EQ(*mine.findTaken("attention bf16 1 x 2"), "own") << "what this process chose goes first";
+  EXPECT_EQ(*mine.findTaken("attention bf16 3 x 4"), "library");
+  EXPECT_FALSE(mine.findTaken("attention bf16 5 x 6"));
+}
+
 TEST(AlgorithmCache, KeepsWhatItHasAndWhatAnotherRankSaved) {
   TemporaryDirectory directory;
   std::string path = directory / "products";
@@ -132,7 +148,7 @@ TEST(AlgorithmCache, AnothersFileIsPassedOverAndReplaced) {
   cuda::AlgorithmCache old("cublasLt 1 a device"), cache("cublasLt 2 a device");
   old.add("a", {});
   old.save(path);
-  EXPECT_EQ(cache.load(path), path + ": algorithms are of another library or device (tgpt-products 2 cublasLt 1 a "
+  EXPECT_EQ(cache.load(path), path + ": algorithms are of another library or device (tgpt-products 3 cublasLt 1 a "
                                      "device), here is 'cublasLt 2 a device', they are chosen anew");
   EXPECT_EQ(cache.size(), 0u);
   cache.add("b", {});
@@ -146,6 +162,7 @@ TEST(AlgorithmCache, ADamagedFileIsPassedOver) {
   std::string path = directory / "products";
   cuda::AlgorithmCache cache("owner");
   cache.add("bf16 f32 TN 8x5x3 a256", {someBits, true});
+  cache.take("attention bf16 1 x 2", "own");
   cache.save(path);
   const std::string whole = textOf(path);
   auto check = [&](const std::string &text, const std::string &what) {

@@ -1,0 +1,19 @@
+//===- AttentionOptions.cpp - whose kernels of attention run ----*- C++ -*-===//
+//
+// Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/kernels/cuda/cudnn/AttentionOptions.h"
+
+using namespace tgpt::runtime;
+
+cuda::AttentionOptions &cuda::attentionOptions() {
+  static AttentionOptions options;
+  return options;
+}
+
+cuda::AttentionCounts &cuda::attentionCounts() {
+  static AttentionCounts counts;
+  return counts;
+}
