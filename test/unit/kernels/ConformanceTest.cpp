@@ -28,6 +28,15 @@ double tgpt::test::worstRatio(const Tensor &got, const Tensor &expected, const s
   return worst;
 }
 
+double tgpt::test::worstAgainstReference(const Case &kase, const std::vector<Tensor> &got) {
+  std::vector<Tensor> expected = kase.run(*findKernel(KernelBackend::Reference, kase.kernel));
+  auto bounds = errorBounds(kase, expected);
+  double worst = 0;
+  for (size_t o = 0; o < expected.size(); ++o)
+    worst = std::max(worst, worstRatio(got[o], expected[o], bounds[o]));
+  return worst;
+}
+
 namespace {
 /// What was judged of a kernel in one dtype.
 struct Covered {

@@ -14,6 +14,9 @@ namespace tgpt::test {
 /// The largest |error| / bound of an output, 0 where both are 0.
 double worstRatio(const Tensor &got, const Tensor &expected, const std::vector<double> &bounds);
 
+/// worstRatio over all outputs of a case that came out as `got`, against the reference kernel and its error bounds.
+double worstAgainstReference(const Case &kase, const std::vector<Tensor> &got);
+
 /// A line of the table that is printed at the end of the program: `name` in the dtype of the case.
 void cover(const std::string &name, const Case &kase, double worst);
 

@@ -103,22 +103,13 @@ static void expectSameBits(const std::vector<Tensor> &got, const std::vector<Ten
     EXPECT_EQ(got[o].bytes(), expected[o].bytes()) << label << ": output " << o;
 }
 
-static double judged(const Case &kase, const std::vector<Tensor> &got) {
-  std::vector<Tensor> expected = kase.run(*findKernel(KernelBackend::Reference, kase.kernel));
-  auto bounds = errorBounds(kase, expected);
-  double worst = 0;
-  for (size_t o = 0; o < expected.size(); ++o)
-    worst = std::max(worst, worstRatio(got[o], expected[o], bounds[o]));
-  return worst;
-}
-
 /// z by the reference of `add`, the norm by its own, of the very z.
 static void judgeForward(const Residual &residual, const std::vector<Tensor> &got) {
   const Tensor &z = got.back();
   Case sum{"add", residual.kase.label + ", sum", residual.kase.compute, {residual.inputs[0], residual.addend}, {z}, {}};
   Case norm = residual.kase;
   norm.inputs[0] = z;
-  double worst = std::max(judged(sum, {z}), judged(norm, {got.begin(), got.end() - 1}));
+  double worst = std::max(worstAgainstReference(sum, {z}), worstAgainstReference(norm, {got.begin(), got.end() - 1}));
   EXPECT_LE(worst, 1.0) << residual.kase.label;
   cover("add, " + residual.kase.kernel, residual.kase, worst);
 }

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/kernels/Coverage.h"
-#include "test/unit/kernels/ErrorBounds.h"
 #include "test/unit/kernels/cuda/GroupedCall.h"
 
 using namespace tgpt;
@@ -29,15 +28,6 @@ static void expectLaunches(uint64_t launches, const auto &body) {
 /// Odd sizes, one that has several blocks, and a single element.
 static int64_t sizeOf(int i) {
   return i == 3 ? 40001 : i == 5 ? 1 : 7 + 13 * (i % 11);
-}
-
-static double judged(const Case &kase, const std::vector<Tensor> &got) {
-  std::vector<Tensor> expected = kase.run(*findKernel(KernelBackend::Reference, kase.kernel));
-  auto bounds = errorBounds(kase, expected);
-  double worst = 0;
-  for (size_t o = 0; o < expected.size(); ++o)
-    worst = std::max(worst, worstRatio(got[o], expected[o], bounds[o]));
-  return worst;
 }
 
 namespace {
@@ -108,7 +98,7 @@ TEST(TensorGroups, AdamWOfManyParametersHasTheBitsOfOneAfterTheOther) {
             kase.inputs.push_back(of(parameters.state, k));
           kase.inputs.insert(kase.inputs.end(), parameters.scalars.begin(), parameters.scalars.end());
           kase.outputs = {kase.inputs[0], kase.inputs[2], kase.inputs[3]};
-          double worst = judged(kase, {of(together, 0), of(together, 2), of(together, 3)});
+          double worst = worstAgainstReference(kase, {of(together, 0), of(together, 2), of(together, 3)});
           EXPECT_LE(worst, 1.0) << i;
           cover(to == DType::I32 ? "adamw, many" : "adamw, cast, many", kase, worst);
         }
@@ -135,7 +125,7 @@ TEST(TensorGroups, SumsOfSquaresOfManyTensorsHaveTheBitsOfEach) {
       for (size_t i = 0; i < x.size(); ++i) {
         ASSERT_EQ(together[i].bytes(), apart[i].bytes()) << i;
         Case kase{"sum_squares", "sum_squares", dtype, {x[i]}, {apart[i]}, {}};
-        double worst = judged(kase, {together[i]});
+        double worst = worstAgainstReference(kase, {together[i]});
         EXPECT_LE(worst, 1.0) << i;
         cover("sum_squares, many", kase, worst);
         together[i].set(0, -1);
