@@ -131,7 +131,7 @@ template <typename Type> static KernelStatus attendIn(const AttentionProblem &p,
   float *shares =
       p.isGradient && p.isGrouped() ? reinterpret_cast<float *>(static_cast<char *>(memory) + scoreBytes) : nullptr;
   std::vector<float> ungrouped(p.isGradient && !shares ? 2 * size : 0);
-  float *dk = shares ? shares : ungrouped.data(), *dv = dk + group * size;
+  float *dk = shares ? shares : ungrouped.data(), *dv = p.isGradient ? dk + group * size : nullptr;
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t kvHead = 0; kvHead < p.kvHeads; ++kvHead) {
       for (int64_t member = 0; member < group; ++member) {
