@@ -9,7 +9,7 @@
 //
 //   %a = plan.buffer "a" in scratch   ->   %a = plan.buffer "a" in scratch at 64
 //
-// What a micro-batch keeps is placed first, in slots and pages (SlotArrangement.h), then
+// What a micro-batch keeps is placed first, in slots, pages and leaves (SlotArrangement.h), then
 // what single segments use, in the room that these have left (SegmentPacking.h). So the arena
 // is about as large as all that is live at once, and not the sum of each region's own peak.
 // This file carries out: it writes down what they found.
@@ -57,7 +57,7 @@ public:
   int64_t buffersPlaced = 0, buffersInSlots = 0, regionsTight = 0, regionsLoose = 0, bytesAboveLive = 0;
 
 private:
-  /// A kind of region and, of activations and pages, a chunk.
+  /// A kind of region and, of activations, pages and leaves, a chunk.
   using RegionKey = std::pair<MemoryKind, int64_t>;
 
   LogicalResult checkTotal();

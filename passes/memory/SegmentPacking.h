@@ -8,7 +8,7 @@
 // A slot is full only at the turn from forward to backward; before and behind it has room,
 // which buffers of one segment take where they fit, and only what does not fit goes to the
 // scratch region. In a segment that runs once a step all slots are free, so its buffers may lie
-// in a region of their own over slots, pages and scratch.
+// in a region of their own over slots, pages, leaves and scratch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_MEMORY_SEGMENTPACKING_H
@@ -21,12 +21,12 @@ namespace tgpt {
 
 struct SegmentPacking {
   SlotArrangement arrangement;
-  std::vector<Packing> segments; ///< offsets in slot, page and, behind them, scratch
+  std::vector<Packing> segments; ///< offsets in slot, page, leaf and, behind them, scratch
   int64_t scratchBytes = 0;
   bool hasStep = false; ///< segments that run once a step have a region of their own
   int64_t stepBytes = 0;
 
-  /// Of slots, pages and scratch, and of what lies over them.
+  /// Of slots, pages, leaves and scratch, and of what lies over them.
   int64_t bytes() const { return std::max(arrangement.bytes() + scratchBytes, stepBytes); }
 };
 

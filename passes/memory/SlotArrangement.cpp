@@ -1,4 +1,4 @@
-//===- SlotArrangement.cpp - what a micro-batch keeps, in slots and pages ---*- C++ -*-===//
+//===- SlotArrangement.cpp - what a micro-batch keeps: slots, pages, leaves ---*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SlotArrangement.h - what a micro-batch keeps, in slots and pages ---*- C++ -*-===//
+//===- SlotArrangement.h - what a micro-batch keeps: slots, pages, leaves ---*- C++ -*-===//
 //
 // Part of tgpt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,7 @@ struct ChunkSpace {
   void setOffsets(std::vector<int64_t> newOffsets, const std::vector<Lifetime> &kept);
 };
 
-/// From when to when a micro-batch has a page.
+/// From when to when a micro-batch has a page, or a leaf.
 enum class Holding { Never, WholeMicroBatch, UntilBackward, FromBackward, Backward };
 
 /// Pages, or leaves, of a stage.

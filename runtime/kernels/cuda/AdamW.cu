@@ -9,7 +9,7 @@
 // p = p - lr (m/(1-b1^step) / (sqrt(v/(1-b2^step)) + eps) + weight_decay p).
 // At step 0 nothing. Everything in A (the parameter is the master copy), in one pass;
 // outputs may be inputs 0, 2 and 3. A launch takes many parameters (TensorBatch.h), those of
-// several calls that differ in nothing else (fusion/TensorGroups.h): inputs and outputs of one
+// several calls that differ in nothing else (fusion/TensorGroups.cpp): inputs and outputs of one
 // after the other's, then the scalars. A fourth output of each is the parameter rounded to
 // a shorter dtype, as `cast` does it. Memory: 4 reads and 3 writes of A for each element,
 // and what is rounded; should run at 90% of the memory's bandwidth. What depends on the

@@ -8,7 +8,7 @@
 // mean and rstd = 1 / sqrt(variance + epsilon) of each row, y = (x - mean) rstd w + bias.
 // With n = (x - mean) rstd, g = dy w: dx = rstd (g - mean(g) - n mean(g n)),
 // dw = sum over rows of dy n, dbias = sum over rows of dy.
-// With a residual (fusion/ResidualNorms.h): x = u + v, written too, rounded as by `add`, and
+// With a residual (fusion/ResidualNorms.cpp): x = u + v, written too, rounded as by `add`, and
 // read again; or dx + r in the place of dx. The bits are those of the two calls.
 // x, y, dy, dx T[rows,d], w, bias T[d], mean, rstd A[rows], dw, dbias A[d]; sums in A,
 // the variance from x - mean. A block reads its row three times forward, twice backward,
