@@ -108,11 +108,12 @@ void DeviceRank::countTakers() {
           ++takers[instruction.values(i)];
 }
 
-/// Of each output, by the numbers of values; empty where a plan has none.
+/// Of each output, by the numbers of values; empty where a plan has none that were checked.
 std::vector<bool> DeviceRank::takenOnce(const BoundInstruction &instruction) const {
   const plan::Instruction &source = *instruction.source;
   std::vector<bool> once;
-  if (source.values_size() == source.inputs_size() + source.outputs_size())
+  bool isChecked = request.plan.layouts_size() > 0; // CheckLayouts: every instruction says what it takes
+  if (isChecked && source.values_size() == source.inputs_size() + source.outputs_size())
     for (int i = source.inputs_size(); i < source.values_size(); ++i) {
       auto found = takers.find(source.values(i));
       once.push_back(source.values(i) != 0 && found != takers.end() && found->second == 1);
