@@ -87,7 +87,8 @@ std::string plannerJson(const PlannerReport &report) {
     json["plans"].push_back(rowOf(report, row));
   if (report.compared) {
     json["compared"] = rowOf(report, *report.compared);
-    json["compared"]["fits"] = report.compared->compiled || report.compared->scored.bytes <= *report.comparedLimit;
+    bool fitsByFormulas = report.request.exact == 0 && report.compared->scored.bytes <= *report.comparedLimit;
+    json["compared"]["fits"] = report.compared->compiled || fitsByFormulas;
   }
   for (std::size_t i = 0; i < search::alternatives.size(); ++i)
     json["best_of"][search::alternatives[i].name] = found.best[i] ? scoredOf(*found.best[i]) : Json();

@@ -139,8 +139,8 @@ def Plan_RunAttr : Plan_Attr<"Run", "run"> {
                         EnumParameter<Plan_SchedulePhase>:$phase, "::mlir::ArrayAttr":$receives, "::mlir::ArrayAttr":$sends,
                         DefaultValuedParameter<"int64_t", "0">:$page, DefaultValuedParameter<"int64_t", "0">:$leaf);
   let assemblyFormat = [{`<` $segment `,` `micro_batch` `=` $micro_batch `,` `slot` `=` $slot `,` `phase` `=` $phase
-    `,` `receives` `=` $receives `,` `sends` `=` $sends (`,` `page` `=` $page^)?
-    (`,` `leaf` `=` $leaf^)? `>`}];
+    `,` `receives` `=` $receives `,` `sends` `=` $sends (`page` `=` $page^)?
+    (`leaf` `=` $leaf^)? `>`}];
 }
 
 def Plan_BufferType : TypeDef<PlanDialect, "Buffer"> {

@@ -16,7 +16,7 @@ def AssignMemory : Pass<"plan-assign-memory", "::mlir::ModuleOp"> {
     its forward to its last use in the backward of the same micro-batch; variables and
     messages always. Buffers that are never live at once may share bytes. A buffer of
     one segment lies in the slot of the micro-batch where that has room at the time,
-    else in the scratch region; `in scratch` or `in activations` then says where. Regions
+    else in the scratch region; its `in` then names the region. Regions
     follow each other in the arena in the order they are written.
 
     **Input**

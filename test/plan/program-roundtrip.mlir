@@ -135,7 +135,8 @@ plan.program @chunks mesh (dp = 1, pp = 1, tp = 1) training <sequence_length = 8
 // CHECK-NEXT: plan.region pages chunk 1 slots 2 at 0 holds 64 live 32
 // CHECK-NEXT: plan.region leaves slots 1 at 128 holds 64 live 64
 // CHECK-NEXT: plan.region step slots 1 at 0 holds 128 live 128
-// CHECK: steady "forward" 0 in 0 page 2 leaf 1]
+// CHECK: steady "forward" 0 in 0 page 2 leaf 1,
+// CHECK-NEXT: steady "forward" 1 in 0 leaf 1]
 plan.program @pages mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
   plan.stage 0 arena 192 {
     plan.region activations slots 1 at 192 holds 0 live 0
@@ -151,6 +152,6 @@ plan.program @pages mesh (pp = 1) training <sequence_length = 8, samples = 2, mi
     plan.segment update "update" {
       plan.kernel "fill"() -> (%u) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
     }
-    plan.schedule [steady "forward" 0 in 0 page 2 leaf 1]
+    plan.schedule [steady "forward" 0 in 0 page 2 leaf 1, steady "forward" 1 in 0 leaf 1]
   }
 }

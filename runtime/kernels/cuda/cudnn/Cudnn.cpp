@@ -16,6 +16,7 @@
 #include "runtime/kernels/cuda/cudnn/AttentionKernels.h"
 #include "runtime/kernels/cuda/cudnn/CudnnPlan.h"
 
+#include <bit>
 #include <map>
 
 using namespace tgpt::runtime;
@@ -80,7 +81,7 @@ struct CudnnProvider {
   }
 
   static const CudnnPlan &planOf(const AttentionProblem &problem) {
-    auto [found, isNew] = own.plans.try_emplace(problem.key() + " " + std::to_string(problem.scale), problem,
+    auto [found, isNew] = own.plans.try_emplace(problem.key() + " " + std::to_string(std::bit_cast<uint64_t>(problem.scale)), problem,
                                                 libraryWorkspaceBytes(problem, keepsScores()), own.handle.get());
     return found->second;
   }
