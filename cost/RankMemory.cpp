@@ -163,10 +163,11 @@ double waitingLayerBytes(const ModelShape &shape, const Execution &run) {
   return run.elementBytes * tokens(shape, run) * (inputs + gradients + gathered);
 }
 
-/// What the layers of a stage keep of its micro-batches in flight.
+/// What the layers of a stage keep of its micro-batches in flight; what waits for weight gradients only where the very
+/// schedule is known.
 double keptByLayers(const ModelShape &shape, const Execution &run, double stage) {
   double layers = layersOfStage(shape, run, stage), layer = layerActivationBytes(shape, run);
-  if (!run.keepsForWeightGradients)
+  if (!run.keepsForWeightGradients || run.held.first.kept == 0)
     return layersInFlight(shape, run, stage) * layer;
   // Micro-batches before their backward, and those that wait. The one in its backward is of both: it uses up the one
   // as it makes the other. No more than slots that hold either.
