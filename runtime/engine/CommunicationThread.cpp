@@ -38,6 +38,7 @@ CommunicationThread::~CommunicationThread() {
   stopping.store(true);
   work.signal();
   thread.join();
+  forgetCrashSite(crashSite);
 }
 
 void CommunicationThread::start(const BoundInstruction &collective, const StepContext &context) {

@@ -86,6 +86,11 @@ void tgpt::runtime::enterCrashSite(const CrashSite &site) {
   lastSite.store(&site);
 }
 
+void tgpt::runtime::forgetCrashSite(const CrashSite &site) {
+  const CrashSite *last = &site;
+  lastSite.compare_exchange_strong(last, nullptr);
+}
+
 void tgpt::runtime::forgetCrashSites(const SharedMemoryWorld &world) {
   const CrashSite *last = lastSite.load();
   if (last && last->world == &world)

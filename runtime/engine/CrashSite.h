@@ -31,6 +31,8 @@ struct CrashSite {
 /// installs the handlers. A thread without a site that is not the main one counts as a helper of some rank: as
 /// `noWaiter`, or as the rank of the process.
 void enterCrashSite(const CrashSite &site);
+/// When the one thread that entered `site` has ended, and the site goes.
+void forgetCrashSite(const CrashSite &site);
 /// When the threads that entered sites of this world have ended.
 void forgetCrashSites(const SharedMemoryWorld &world);
 

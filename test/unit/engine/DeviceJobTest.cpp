@@ -220,7 +220,7 @@ TEST(DeviceJobs, AStuckDeviceEndsTheStep) {
   mischief = Mischief::None;
   JobOptions options = mischievousOptions();
   options.watchdogSeconds = 0.3;
-  static std::vector<Job *> kept; // outlive the test, as the thread that is lost does
+  static auto &kept = *new std::vector<Job *>; // outlive the test, as the thread that is lost does
   Job *job = kept.emplace_back(new Job(tinyPipeline(1, 1, 2), options));
   job->initializeVariables();
   TinyInputs inputs;
