@@ -44,7 +44,8 @@ static std::string agreedOptions(const TrainingOptions &options) {
        << "\n--kernels=" << (options.kernels == KernelChoice::Cpu ? "cpu" : "reference")
        << "\n--allow-nonfinite=" << options.allowNonfinite << "\n--profile=" << options.profile
        << "\n--trace=" << options.trace.string() << "\n--trace-steps=" << options.traceSteps
-       << "\n--no-peak=" << !options.measurePeak << "\n";
+       << "\n--no-peak=" << !options.measurePeak << "\n"
+       << options.deviceKernels;
   return text.str();
 }
 

@@ -14,6 +14,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace tgpt::runtime {
 
@@ -42,6 +43,7 @@ struct TrainingOptions {
   DeviceChoice device = DeviceChoice::Host;
   bool usesGraphs = true;   // of ranks on devices
   bool syncsDevice = false; // the same: after each instruction
+  std::string deviceKernels; // which kernels of devices are taken: options that ranks must agree on, a line each
   double watchdogSeconds = 60;
   LaunchKind launch = LaunchKind::Detect;
   std::optional<int64_t> gpus; // ranks to spawn here, a device each

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -234,6 +235,20 @@ static void settleProducts(const CLI::App &app, bool hasLibrary) {
     throw Error(std::string(attentionWorkspace) + " is for attention by cuDNN: add --attention=cudnn or measured");
 }
 
+/// What decides which kernels devices run, and so the bits of their numbers.
+static std::string deviceKernelsText() {
+  static constexpr const char *choices[] = {"own", "cudnn", "measured"};
+  const cuda::ProductOptions &products = cuda::productOptions();
+  const cuda::AttentionOptions &attention = cuda::attentionOptions();
+  std::ostringstream text;
+  text << "--tf32=" << products.tf32 << "\n"
+       << algorithmChoice << (products.measured ? "=measured\n" : "=estimated\n") << algorithmFile << "="
+       << products.algorithmFile << "\n"
+       << attentionChoice << "=" << choices[static_cast<size_t>(attention.choice)] << "\n"
+       << attentionWorkspace << "=" << (attention.mostWorkspaceBytes >> 20) << "\n";
+  return text.str();
+}
+
 /// A calibration shares no option with anything else.
 static void settleCalibration(const CLI::App &app, bool isAsked) {
   for (const CLI::Option *option : app.get_options())
@@ -263,6 +278,8 @@ void tgpt::RunCommand::settle(const CLI::App &app) {
                     : backend == Backend::CudaEmulated ? DeviceChoice::CudaEmulated
                                                        : DeviceChoice::Host;
   settleProducts(app, backend == Backend::Cuda);
+  if (training.device != DeviceChoice::Host)
+    training.deviceKernels = deviceKernelsText();
   simulation.plan = training.plan;
   simulation.trace = training.trace;
 }
