@@ -31,9 +31,15 @@ using namespace mlir;
 namespace {
 
 /// How far what a cut is chosen by may be below and above what the plan needs.
-constexpr double mostBelow = 0.02, mostAbove = 0.02;
-// Cuts count no leaves where a rank has several chunks, which take less: a limit is on the safe side.
-constexpr double mostAboveOfChunks = 0.45;
+constexpr double mostBelow = 0.02;
+/// Cuts count no leaves of several chunks under zero-bubble: a limit is on the safe side there.
+double mostAbove(const CompileOptions &options) {
+  if (options.vpp < 2)
+    return 0.02;
+  if (options.schedule != "zero-bubble")
+    return 0.03;
+  return options.recompute == "none" ? 0.04 : options.recompute == "selective" ? 0.21 : 0.42;
+}
 
 ModelRecipe recipeOf(const std::string &name, int64_t layers = 0) {
   ModelRecipe recipe = readModelRecipe(std::string(TGPT_RECIPES_DIR) + "/" + name + ".yaml");
@@ -132,14 +138,13 @@ struct Looseness {
 /// What the cut was chosen by is what the plan needs, whatever shares pages in it. It is less by holes between buffers,
 /// of which the planner of memory has at most 2%, and by alignment; more by room for messages both ways on either side
 /// of a boundary, and by scratch of a forward that finds room in its slot.
-Looseness expectMemoryAsPlanned(const Chosen &chosen) {
+Looseness expectMemoryAsPlanned(const Chosen &chosen, const CompileOptions &options) {
   Looseness seen;
   EXPECT_EQ(chosen.arenaBytes.size(), chosen.summary.cut.ranks.size());
   for (size_t stage = 0; stage < chosen.arenaBytes.size(); ++stage) {
     double share = double(chosen.summary.cut.ranks[stage].bytes()) / double(chosen.arenaBytes[stage]);
     EXPECT_GE(share, 1 - mostBelow) << "stage " << stage;
-    bool hasChunks = chosen.summary.cut.layers.size() > chosen.arenaBytes.size();
-    EXPECT_LE(share, 1 + (hasChunks ? mostAboveOfChunks : mostAbove)) << "stage " << stage;
+    EXPECT_LE(share, 1 + mostAbove(options)) << "stage " << stage;
     seen.add({share, share});
   }
   return seen;
@@ -164,14 +169,14 @@ TEST(StageCutTest, llama405b) {
   print("llama3-405b, 16 stages, no limit", chosen, best);
   EXPECT_LE(chosen.summary.cut.greatestNanoseconds(), best + best / 100);
   EXPECT_EQ(chosen.summary.leastNanoseconds, best);
-  expectMemoryAsPlanned(chosen);
+  expectMemoryAsPlanned(chosen, options);
 
   options.dp = 8;
   options.zero = 1;
   options.memoryLimitBytes = int64_t(100) << 30;
   Chosen limited = compileToPlan(compiler, recipe, options);
   print("llama3-405b, 16 stages, 100 GiB", limited, best);
-  expectMemoryAsPlanned(limited);
+  expectMemoryAsPlanned(limited, options);
   for (int64_t bytes : limited.arenaBytes)
     EXPECT_LE(bytes, options.memoryLimitBytes);
   EXPECT_LE(limited.summary.cut.greatestNanoseconds(), best + best / 100);
@@ -212,7 +217,7 @@ TEST(StageCutTest, chunksOfLlama405b) {
   Chosen chosen = compileToPlan(compiler, recipe, options);
   print("llama3-405b, 16 stages of 3 chunks", chosen, best);
   EXPECT_LE(chosen.summary.cut.greatestNanoseconds(), best + best / 100);
-  expectMemoryAsPlanned(chosen);
+  expectMemoryAsPlanned(chosen, options);
 }
 
 TEST(StageCutTest, memoryIsAsPlanned) {
@@ -237,7 +242,7 @@ TEST(StageCutTest, memoryIsAsPlanned) {
       options.vpp = vpp;
       SCOPED_TRACE(std::string(recompute) + " " + schedule + " zero " + std::to_string(zero) + " vpp " +
                    std::to_string(vpp));
-      Looseness ofPlan = expectMemoryAsPlanned(compileToPlan(compiler, recipe, options));
+      Looseness ofPlan = expectMemoryAsPlanned(compileToPlan(compiler, recipe, options), options);
       std::printf("%-9s %-11s zero %ld, %ld chunks: %.3f to %.3f of the arena\n", recompute, schedule, long(zero),
                   long(vpp), ofPlan.least, ofPlan.greatest);
       all.add(ofPlan);
