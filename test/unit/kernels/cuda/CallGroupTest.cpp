@@ -10,43 +10,25 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/fusion/CallGroup.h"
+#include "test/unit/kernels/cuda/ArenaProgram.h"
 #include "test/unit/kernels/cuda/GroupedCall.h"
 
 #include <algorithm>
 #include <cmath>
-#include <list>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
 using namespace tgpt::test;
 
 namespace {
-/// A program over one arena of f32; a place holds a matrix [4,8].
-class Segment {
+class Segment : public ArenaProgram {
 public:
-  static constexpr int64_t rows = 4, width = 8;
-  Segment() : arena(size_t(64) * rows * width) {}
-
-  TensorView view(int64_t at, std::vector<int64_t> shape = {rows, width}, DType dtype = DType::F32) {
-    TensorView view;
-    view.data = arena.data() + at * rows * width;
-    view.dtype = dtype;
-    view.rank = uint8_t(shape.size());
-    std::copy(shape.begin(), shape.end(), view.shape.begin());
-    return view;
-  }
-  TensorView vector(int64_t at) { return view(at, {width}); }
   TensorView statistics(int64_t at) { return view(at, {rows}); }
   TensorView scalar(int64_t at) { return view(at, {}); }
 
   Segment &add(std::string_view kernel, std::vector<TensorView> inputs, std::vector<TensorView> outputs,
                Attributes own = {}, bool isTakenOnce = true) {
-    operands.push_back(std::move(inputs));
-    auto &in = operands.back();
-    operands.push_back(std::move(outputs));
-    attributes.push_back(std::move(own));
-    calls.push_back(
-        {kernel, {in, operands.back(), &attributes.back()}, std::vector<bool>(operands.back().size(), isTakenOnce)});
+    addCall(kernel, std::move(inputs), std::move(outputs), std::move(own), isTakenOnce);
     return *this;
   }
   Segment &norm(int64_t z, int64_t n) {
@@ -88,11 +70,6 @@ public:
     }
     return text;
   }
-
-  std::vector<float> arena; ///< malloc aligns it to 16 bytes
-  std::list<std::vector<TensorView>> operands;
-  std::list<Attributes> attributes;
-  std::vector<cuda::PlannedCall> calls;
 };
 } // namespace
 

@@ -13,12 +13,12 @@
 #include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 #include "test/unit/kernels/CaseBuilder.h"
 #include "test/unit/kernels/Judged.h"
+#include "test/unit/kernels/cuda/ArenaProgram.h"
 #include "test/unit/kernels/cuda/EmulatedBuilds.h"
 
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <list>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -152,34 +152,18 @@ TEST(FusedProducts, LinearWgradAndSumLeading) {
 }
 
 namespace {
-/// A program over one arena of f32.
-class Program {
+class Program : public ArenaProgram {
 public:
-  static constexpr int64_t rows = 4, width = 8;
-  Program() : arena(size_t(64) * rows * width) {}
-
-  /// A matrix, or with one row a vector, in place `at` of the arena.
-  TensorView view(int64_t at, int64_t height = rows) {
-    TensorView view;
-    view.data = arena.data() + at * rows * width;
-    view.rank = height == 1 ? 1 : 2;
-    view.shape = height == 1 ? std::array<int64_t, 6>{width} : std::array<int64_t, 6>{height, width};
-    return view;
-  }
-  TensorView vector(int64_t at) { return view(at, 1); }
-  TensorView weight(int64_t at) { return view(at, width); }
+  TensorView weight(int64_t at) { return view(at, {width, width}); }
 
   Program &add(std::string_view kernel, std::vector<TensorView> inputs, std::vector<TensorView> outputs,
                int64_t accumulate = 0, int64_t chunks = 0) {
-    operands.push_back(std::move(inputs));
-    auto &in = operands.back();
-    operands.push_back(std::move(outputs));
-    attributes.emplace_back();
+    Attributes own;
     if (accumulate)
-      attributes.back().set("accumulate", accumulate);
+      own.set("accumulate", accumulate);
     if (chunks)
-      attributes.back().set("chunks", chunks);
-    calls.push_back({kernel, {in, operands.back(), &attributes.back()}});
+      own.set("chunks", chunks);
+    addCall(kernel, std::move(inputs), std::move(outputs), std::move(own));
     return *this;
   }
   std::vector<cuda::FusedCall> fusions(std::span<const cuda::FusedKernel> kernels = cuda::emulated::fusedKernels()) {
@@ -192,11 +176,6 @@ public:
       text += (text.empty() ? "" : " ") + std::to_string(call.first) + "+" + std::to_string(call.second);
     return text;
   }
-
-  std::vector<float> arena; ///< malloc aligns it to 16 bytes
-  std::list<std::vector<TensorView>> operands;
-  std::list<Attributes> attributes;
-  std::vector<cuda::PlannedCall> calls;
 };
 } // namespace
 

@@ -7,12 +7,12 @@
 //
 // Built as libcuda.so.1. cuDNN makes a plan for a device that is described to it, without
 // one, but hands the kernels that it compiles to the driver. This one takes every module and
-// finds every kernel in it; all else is refused, as the toolkit's stub does.
+// finds every kernel in it; all else is refused: a program that would run one fails.
 //
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int success = 0, stubLibrary = 34;
+constexpr int success = 0, noDriver = 34;
 int something = 0;
 
 int give(void **handle) {
@@ -54,7 +54,7 @@ int cuFuncGetAttribute(int *value) {
   }
 #define TGPT_REFUSES(name)                                                                                             \
   int name() {                                                                                                         \
-    return stubLibrary;                                                                                                \
+    return noDriver;                                                                                                \
   }
 TGPT_SUCCEEDS(cuLibraryUnload)
 TGPT_SUCCEEDS(cuModuleUnload)
