@@ -15,10 +15,11 @@
 #ifndef TGPT_COMPILER_FRONTEND_MODELRECIPE_H
 #define TGPT_COMPILER_FRONTEND_MODELRECIPE_H
 
+#include "compiler/frontend/RecipeError.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <stdexcept>
 #include <string>
 
 namespace tgpt {
@@ -50,11 +51,6 @@ struct ModelRecipe {
 
   int64_t headDim() const { return width / heads; }
   int64_t kvWidth() const { return kvHeads * headDim(); }
-};
-
-/// What is wrong with a recipe: "file:line: what; accepted: ...; nearest legal value: ...".
-struct RecipeError : std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 /// Values given on the command line, by recipe key; they replace those of the file.

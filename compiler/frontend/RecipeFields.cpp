@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/RecipeFields.h"
-#include "compiler/frontend/ModelRecipe.h"
+#include "compiler/frontend/RecipeError.h"
 #include "cost/cluster/YamlText.h"
 
 #include <algorithm>
