@@ -197,35 +197,41 @@ bool tgpt::runtime::receiveAll(const Socket &from, void *bytes, size_t count, De
   return true;
 }
 
-bool tgpt::runtime::sendDescriptor(const Socket &to, int descriptor) {
+namespace {
+
+/// A message of one byte, which the system wants beside a descriptor, and room for the descriptor.
+struct DescriptorMessage {
+  DescriptorMessage() {
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+  }
+  DescriptorMessage(const DescriptorMessage &) = delete;
+
   char byte = 0;
   iovec data{&byte, 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr *header = CMSG_FIRSTHDR(&message);
+  msghdr header{};
+};
+
+} // namespace
+
+bool tgpt::runtime::sendDescriptor(const Socket &to, int descriptor) {
+  DescriptorMessage message;
+  cmsghdr *header = CMSG_FIRSTHDR(&message.header);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-  return ::sendmsg(to.get(), &message, MSG_NOSIGNAL) == 1;
+  return ::sendmsg(to.get(), &message.header, MSG_NOSIGNAL) == 1;
 }
 
 int tgpt::runtime::receiveDescriptor(const Socket &from, Deadline deadline) {
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  if (!awaitReady(from.get(), POLLIN, deadline) || ::recvmsg(from.get(), &message, MSG_CMSG_CLOEXEC) != 1)
+  DescriptorMessage message;
+  if (!awaitReady(from.get(), POLLIN, deadline) || ::recvmsg(from.get(), &message.header, MSG_CMSG_CLOEXEC) != 1)
     return -1;
-  cmsghdr *header = CMSG_FIRSTHDR(&message);
+  cmsghdr *header = CMSG_FIRSTHDR(&message.header);
   if (!header || header->cmsg_type != SCM_RIGHTS)
     return -1;
   int descriptor = -1;

@@ -46,10 +46,44 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Sends 0, 1, ... `count` - 1 from rank 0 to rank 1; the latter notes in `got` what came. `value` is a rank's own.
+void sendInOrder(SharedMemoryChannel &channel, int64_t rank, double &value, int count, std::vector<double> &got) {
+  for (int i = 0; i < count; ++i) {
+    value = rank == 0 ? i : -1;
+    rank == 0 ? channel.send(scalarView(value)) : channel.receive(scalarView(value));
+    if (rank == 1)
+      got.push_back(value);
+  }
+}
+
+void expectInOrder(const std::vector<double> &got, int count) {
+  ASSERT_EQ(got.size(), static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i)
+    EXPECT_EQ(got[i], i);
+}
+
+/// sendInOrder by a rank that sees the arenas of `mapped` at addresses of its own, through `depth` buffers of rank 1.
+void sendMapped(const test::MappedRanks &mapped, SharedMemoryWorld &world, int64_t rank, size_t depth, int count,
+                std::vector<double> &got, RemoteMemory *far = nullptr) {
+  double *receiving = reinterpret_cast<double *>(mapped.arena(rank, 1));
+  std::vector<void *> buffers;
+  for (size_t i = 0; i < depth; ++i)
+    buffers.push_back(receiving + i);
+  SharedMemoryChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0), far);
+  sendInOrder(channel, rank, *(reinterpret_cast<double *>(mapped.arena(rank, rank)) + 100), count, got);
+}
+
+/// Returns when both ranks have come here: the memory of either serves the other until then.
+void awaitBoth(std::atomic<int> &present) {
+  for (++present; present.load() < 2;)
+    std::this_thread::yield();
+}
+
 } // namespace
 
 TEST(Channel, MessagesArriveInOrderThroughFewBuffers) {
   for (size_t depth : {0, 1, 2, 3}) {
+    SCOPED_TRACE("depth " + std::to_string(depth));
     SharedMemoryWorld world({2, 2});
     std::vector<double> storage(depth);
     std::vector<void *> buffers;
@@ -58,52 +92,32 @@ TEST(Channel, MessagesArriveInOrderThroughFewBuffers) {
     SharedMemoryChannel channel(world, "channel 0", 0, 1, buffers);
     std::vector<double> got;
     test::onRanks(2, [&](int64_t rank) {
-      for (int i = 0; i < 500; ++i) {
-        double value = rank == 0 ? i : -1;
-        rank == 0 ? channel.send(scalarView(value)) : channel.receive(scalarView(value));
-        if (rank == 1)
-          got.push_back(value);
-        world.noteProgress(rank);
-      }
+      double value = 0;
+      sendInOrder(channel, rank, value, 500, got);
     });
-    ASSERT_EQ(got.size(), 500u);
-    for (int i = 0; i < 500; ++i)
-      EXPECT_EQ(got[i], i) << "depth " << depth;
+    expectInOrder(got, 500);
   }
 }
 
-/// Lets `body` wait on a thread of its own until it is at a place; then ends the world and calls check(place).
 // The same between processes, which see each other's memory at addresses of their own.
 TEST(Channel, MessagesCrossProcesses) {
   for (size_t depth : {0, 1, 3}) {
+    SCOPED_TRACE("depth " + std::to_string(depth));
     test::MappedRanks mapped(2, 4096);
     std::vector<double> got;
     std::atomic<int> present{0};
     test::onRanks(2, [&](int64_t rank) {
       SharedMemoryWorld world({2, 2}, mapped.world(rank));
-      double *receiving = reinterpret_cast<double *>(mapped.arena(rank, 1));
-      std::vector<void *> buffers;
-      for (size_t i = 0; i < depth; ++i)
-        buffers.push_back(receiving + i);
-      SharedMemoryChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0));
-      double &value = *(reinterpret_cast<double *>(mapped.arena(rank, rank)) + 100);
-      for (int i = 0; i < 500; ++i) {
-        value = rank == 0 ? i : -1;
-        rank == 0 ? channel.send(scalarView(value)) : channel.receive(scalarView(value));
-        if (rank == 1)
-          got.push_back(value);
-      }
-      for (++present; present.load() < 2;)
-        std::this_thread::yield();
+      sendMapped(mapped, world, rank, depth, 500, got);
+      awaitBoth(present);
     });
-    ASSERT_EQ(got.size(), 500u);
-    for (int i = 0; i < 500; ++i)
-      EXPECT_EQ(got[i], i) << "depth " << depth;
+    expectInOrder(got, 500);
   }
 }
 
 TEST(Channel, MessagesCrossMachines) {
   for (size_t depth : {0, 1, 3}) {
+    SCOPED_TRACE("depth " + std::to_string(depth));
     test::MappedRanks here(2, 4096), there(2, 4096);
     const test::MappedRanks *machines[] = {&here, &there};
     Socket listeners[] = {listenOnPort(0), listenOnPort(0)};
@@ -116,24 +130,10 @@ TEST(Channel, MessagesCrossMachines) {
       const test::MappedRanks &mapped = *machines[rank];
       SharedMemoryWorld world({2, 2}, mapped.world(rank));
       RemoteMemory far(mapped.whole(rank), "127.0.0.1", ports[1 - rank], "key", [&] { return world.aborted(); });
-      double *receiving = reinterpret_cast<double *>(mapped.arena(rank, 1));
-      std::vector<void *> buffers;
-      for (size_t i = 0; i < depth; ++i)
-        buffers.push_back(receiving + i);
-      SharedMemoryChannel channel(world, "channel 0", 0, 1, buffers, mapped.arena(rank, 0), &far);
-      double &value = *(reinterpret_cast<double *>(mapped.arena(rank, rank)) + 100);
-      for (int i = 0; i < 300; ++i) {
-        value = rank == 0 ? i : -1;
-        rank == 0 ? channel.send(scalarView(value)) : channel.receive(scalarView(value));
-        if (rank == 1)
-          got.push_back(value);
-      }
-      for (++present; present.load() < 2;)
-        std::this_thread::yield();
+      sendMapped(mapped, world, rank, depth, 300, got, &far);
+      awaitBoth(present);
     });
-    ASSERT_EQ(got.size(), 300u);
-    for (int i = 0; i < 300; ++i)
-      EXPECT_EQ(got[i], i) << "depth " << depth;
+    expectInOrder(got, 300);
   }
 }
 
@@ -177,6 +177,7 @@ TEST(WaitPlace, IsSeenByOtherProcessesAndAbortReachesThem) {
   EXPECT_EQ(outcome, "aborted");
 }
 
+/// Lets `body` wait on a thread of its own until it is at a place; then ends the world and calls check(place).
 static void whileWaiting(SharedMemoryWorld &world, int64_t waiter, const std::function<void()> &body,
                          const std::function<void(const WaitPlace &)> &check) {
   std::string outcome;
