@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/AxisNames.h"
 #include "dialects/dist/Dist.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -21,10 +21,6 @@ using namespace tgpt;
 using namespace tgpt::dist;
 
 using Axes = LayoutAttr::Axes;
-
-static std::string quoted(ArrayRef<StringRef> axes) {
-  return axes.empty() ? "no axis" : "\"" + llvm::join(axes, "\", \"") + "\"";
-}
 
 static Axes without(ArrayRef<StringRef> axes, ArrayRef<StringRef> removed) {
   Axes rest;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/AxisNames.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,6 +13,10 @@
 
 using namespace mlir;
 using namespace tgpt::dist;
+
+std::string tgpt::dist::quoted(ArrayRef<StringRef> axes) {
+  return axes.empty() ? "no axis" : "\"" + llvm::join(axes, "\", \"") + "\"";
+}
 
 //===----------------------------------------------------------------------===//
 // dist.mesh @mesh (dp = 2, pp = 2, tp = 2)

@@ -26,9 +26,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/AxisNames.h"
 #include "dialects/dist/Dist.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tgpt;
@@ -62,10 +62,6 @@ struct Place {
     return global ? global[dim] : tensor->type.getDimSize(dim);
   }
 };
-
-std::string quoted(ArrayRef<StringRef> axes) {
-  return "\"" + llvm::join(axes, "\", \"") + "\"";
-}
 
 class LayoutCheck {
 public:
