@@ -93,6 +93,7 @@ __device__ void sumRow(const T *dy, const T *x, const T *w, A mean, A rstd, int6
 template <typename T, int V, int Threads, bool InShared>
 __global__ void __launch_bounds__(Threads) layerNormGradPart(LayerNormGradOperands<T> o, PartRows rows) {
   using A = AccumulatorOf<T>;
+  constexpr bool addsBiasFirst = !InShared && V > 4; // out of registers before the rest: else sm_80 spills one
   TGPT_DYNAMIC_SHARED(A, shared);
   int64_t part = blockIdx.x, width = rows.width, padded = (width + 3) / 4 * 4;
   auto sumsAt = [&](int vector, int64_t j) -> A * {
@@ -118,14 +119,19 @@ __global__ void __launch_bounds__(Threads) layerNormGradPart(LayerNormGradOperan
       Pack<T, V> dys = loadPack<V>(dy + j), xs = loadPack<V>(x + j), ws = loadPack<V>(o.w + j), out;
       Pack<A, V> dw, dbias;
       TGPT_UNROLL
+      for (int k = 0; k < V; ++k)
+        dbias.at[k] = load(dys.at[k]);
+      if constexpr (addsBiasFirst)
+        addTo(sumsAt(1, j), dbias);
+      TGPT_UNROLL
       for (int k = 0; k < V; ++k) {
-        A d = load(dys.at[k]), n = (load(xs.at[k]) - mean) * rstd;
+        A d = dbias.at[k], n = (load(xs.at[k]) - mean) * rstd;
         dw.at[k] = d * n;
-        dbias.at[k] = d;
         out.at[k] = store<T>(rstd * (d * load(ws.at[k]) - meanG - n * meanGN));
       }
       addTo(sumsAt(0, j), dw);
-      addTo(sumsAt(1, j), dbias);
+      if constexpr (!addsBiasFirst)
+        addTo(sumsAt(1, j), dbias);
       storePack(o.dx + row * width + j, addend ? sumOf(loadPack<V>(addend + j), out) : out);
     });
   }
