@@ -14,7 +14,8 @@
 // dloss A[]. A block has a token. Forward it reads the row twice, the second time from
 // the second-level cache: 1 element of memory traffic for each, 75% of the memory's
 // bandwidth expected; backward 2 elements, 85%. Sums of a row in A, of the tokens in f64,
-// by one block.//
+// by one block.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/Fault.h"
 #include "runtime/kernels/cuda/RowSoftmax.h"

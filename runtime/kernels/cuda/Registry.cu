@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In the order of the cpu kernels' table. Host code alone, but of the target's namespace.//
+// In the order of the cpu kernels' table. Host code alone, but of the target's namespace.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/ShapeChecks.h"
 #include "runtime/kernels/cuda/AttentionTile.h"

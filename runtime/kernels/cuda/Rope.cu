@@ -9,7 +9,8 @@
 // by angle, by -angle when inverse. x, y T[b,s,heads*c]; arithmetic in A, angles in f64.
 // A first launch writes the cosines and sines of the s c/2 angles to the workspace; the
 // second rotates, a vector of pairs a thread. Memory: 2 elements moved for each; the
-// angles stay in the second-level cache. Should run at 80% of the memory's bandwidth.//
+// angles stay in the second-level cache. Should run at 80% of the memory's bandwidth.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/Arithmetic.h"
 #include "runtime/kernels/cuda/Kernels.h"

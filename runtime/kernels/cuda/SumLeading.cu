@@ -8,7 +8,8 @@
 // y[t] = or += sum over l of x[l,t]. x T, y and sums A. Serves gradients of biases.
 // Memory: x is read once; should run at 85% of the memory's bandwidth from 4096 columns
 // or 1024 rows on. The order is that of ColumnSums.h; with attribute `chunks`, a chunk is
-// a part.//
+// a part.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/ColumnSums.h"
 

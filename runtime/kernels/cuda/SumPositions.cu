@@ -7,7 +7,8 @@
 //
 // y[b,t] = sum over s of x[b,s,t]. x T, y and sums A. Memory: x is read once; should run
 // at 85% of the memory's bandwidth. Each of `chunks` equal parts of s is summed apart, in
-// the order of ColumnSums.h, and these in a tree.//
+// the order of ColumnSums.h, and these in a tree.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/ColumnSums.h"
 

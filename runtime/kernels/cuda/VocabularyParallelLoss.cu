@@ -15,7 +15,8 @@
 // logits T[tokens,v], labels i32[tokens], all else A. A block has a row, or a part of the
 // tokens; each reads the logits once: 85% of the memory's bandwidth expected, softmax_sums
 // 75%. Tokens are added in f64. With attribute `chunks` the columns (of token_loss: the
-// tokens) are summed in so many equal parts, and these, in A, in a tree.//
+// tokens) are summed in so many equal parts, and these, in A, in a tree.
+//
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/ChunkRange.h"
 #include "runtime/kernels/cuda/RowSoftmax.h"
