@@ -57,6 +57,9 @@ std::span<const runtime::CpuKernelBuild> judgedBuilds();
 /// Of these, those with a function of their own for the kernel.
 std::vector<const runtime::CpuKernelBuild *> buildsOf(std::string_view kernel);
 
+/// Whether a build's attention is cuDNN's: `roundsShares` of ErrorBounds.h.
+bool roundsShares(const runtime::CpuKernelBuild &build);
+
 /// Whether the program has time for this case.
 bool isJudged(const Case &kase);
 

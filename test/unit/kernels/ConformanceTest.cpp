@@ -84,9 +84,9 @@ static void judge(const Case &kase) {
   const Kernel *reference = findKernel(KernelBackend::Reference, kase.kernel);
   ASSERT_TRUE(reference) << kase.kernel;
   std::vector<Tensor> expected = kase.run(*reference);
-  auto bounds = errorBounds(kase, expected);
   double worst = 0;
   for (const CpuKernelBuild *build : buildsOf(kase.kernel)) {
+    auto bounds = errorBounds(kase, expected, roundsShares(*build));
     std::vector<Tensor> got = kase.run(*findKernel(build->table, kase.kernel));
     for (size_t o = 0; o < got.size(); ++o) {
       double ratio = worstRatio(got[o], expected[o], bounds[o]);

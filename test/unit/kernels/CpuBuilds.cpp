@@ -12,6 +12,10 @@ std::span<const runtime::CpuKernelBuild> test::judgedBuilds() {
   return runtime::cpuKernelBuilds();
 }
 
+bool test::roundsShares(const runtime::CpuKernelBuild &) {
+  return false;
+}
+
 bool test::isJudged(const Case &) {
   return true;
 }

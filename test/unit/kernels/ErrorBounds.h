@@ -13,7 +13,9 @@ namespace tgpt::test {
 
 /// For each output and element: the largest |kernel - reference| that rounding
 /// explains. 0 where the two must agree to the bit.
-std::vector<std::vector<double>> errorBounds(const Case &kase, const std::vector<Tensor> &expected);
+/// `roundsShares`: where query heads share a KV head, the kernel rounds what each adds to its gradient, as cuDNN does.
+std::vector<std::vector<double>> errorBounds(const Case &kase, const std::vector<Tensor> &expected,
+                                             bool roundsShares = false);
 
 } // namespace tgpt::test
 

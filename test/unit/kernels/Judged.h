@@ -47,6 +47,7 @@ struct Judged {
   const std::vector<Tensor> &expected;
   std::vector<std::vector<double>> inputs; ///< the case's
   double uA, uT, least;                    ///< least: half the smallest number of the storage type
+  bool roundsShares = false;               ///< the kernel does (ErrorBounds.h)
   Bounds bounds;
 
   Judged(const Case &kase, const std::vector<Tensor> &expected)

@@ -144,6 +144,8 @@ static std::vector<KernelEntry> withAttention(std::vector<KernelEntry> lines, st
 }
 #endif
 
+static constexpr std::string_view withCudnn = "cuda with cuDNN";
+
 std::span<const CpuKernelBuild> test::judgedBuilds() {
   using Lines = std::make_index_sequence<64>;
   static const std::vector<KernelEntry> ordered = linesOf<cuda::device::kernelTable>(Lines()),
@@ -151,11 +153,15 @@ std::span<const CpuKernelBuild> test::judgedBuilds() {
 #ifdef TGPT_HAS_CUDNN
   static const std::vector<KernelEntry> attention = withAttention(fast, Lines());
   static const std::vector<CpuKernelBuild> builds = {
-      {"cuda", ordered}, {"cuda with cuBLASLt", fast}, {"cuda with cuDNN", attention}};
+      {"cuda", ordered}, {"cuda with cuBLASLt", fast}, {withCudnn, attention}};
 #else
   static const std::vector<CpuKernelBuild> builds = {{"cuda", ordered}, {"cuda with cuBLASLt", fast}};
 #endif
   return builds;
+}
+
+bool test::roundsShares(const CpuKernelBuild &build) {
+  return build.name == withCudnn;
 }
 
 bool test::isJudged(const Case &) {

@@ -112,6 +112,8 @@ static std::vector<KernelEntry> withAttention(std::vector<KernelEntry> lines, st
   return lines;
 }
 
+static constexpr std::string_view attentionOfCudnn = "cuda, attention as cuDNN does it";
+
 std::span<const CpuKernelBuild> test::judgedBuilds() {
   using Lines = std::make_index_sequence<64>;
   static const std::vector<KernelEntry>
@@ -121,7 +123,7 @@ std::span<const CpuKernelBuild> test::judgedBuilds() {
   static const std::vector<CpuKernelBuild> builds = {{"cuda, threads ascending", ascending},
                                                      {"cuda, threads descending", descending},
                                                      {"cuda, products as cuBLASLt does them", products},
-                                                     {"cuda, attention as cuDNN does it", attention}};
+                                                     {attentionOfCudnn, attention}};
   return builds;
 }
 
@@ -155,6 +157,10 @@ static double blockSumsOf(const test::Case &kase) {
     return double(kase.outputs[0].elements()) * chunks;
   bool isNorm = kase.kernel.find("_norm") != std::string::npos;
   return isNorm ? double(kase.inputs[0].elements()) / double(kase.inputs[0].dim(-1)) : 0;
+}
+
+bool test::roundsShares(const CpuKernelBuild &build) {
+  return build.name == attentionOfCudnn;
 }
 
 bool test::isJudged(const Case &kase) {
