@@ -156,13 +156,17 @@ static void addDeviceOptions(CLI::App &app, TrainingOptions &options) {
 
 static constexpr const char *algorithmChoice = "--product-algorithms", *algorithmFile = "--product-file";
 
+static void warn(const std::string &text) {
+  std::cerr << "tgpt-run: warning: " << text << std::endl;
+}
+
 static void addProductOptions(CLI::App &app, cuda::ProductOptions &options) {
   app.add_flag("--tf32", options.tf32, "products of f32 operands on tensor cores, with 10 bits of their fractions");
   addChoice(app, algorithmChoice, options.measured, {{"estimated", false}, {"measured", true}},
             "cuBLASLt's algorithm for each product: the best by its estimate (default), or by time, once a product");
   app.add_option(algorithmFile, options.algorithmFile, "keep chosen algorithms in this file, and take them from it")
       ->type_name("FILE");
-  options.warn = [](const std::string &text) { std::cerr << "tgpt-run: warning: " << text << std::endl; };
+  options.warn = warn;
 }
 
 static constexpr const char *attentionChoice = "--attention", *attentionWorkspace = "--attention-workspace-mib";
@@ -179,6 +183,7 @@ static void addAttentionOptions(CLI::App &app, cuda::AttentionOptions &options) 
          "calls of cuDNN that need more workspace are ours (default: 512)")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("MIB");
+  options.warn = warn;
 }
 
 static void addSimulationOptions(CLI::App &app, sim::SimulationRequest &request) {

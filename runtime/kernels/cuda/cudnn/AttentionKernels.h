@@ -9,13 +9,14 @@
 // and a library's: cuDNN, or what stands for it on the host. A provider is a type with
 //   static std::string version();     "cudnn 91900": a choice holds for one
 //   static bool keepsScores();        libraryWorkspaceBytes
-//   static KernelStatus open();       makes keptAlgorithms() of the thread
+//   static KernelStatus open();       makes keptAlgorithms() of the thread; may fail where there is no such library
 //   static bool supports(const AttentionProblem &);   with libraryWorkspaceBytes, and the same bits every time
 //   static KernelStatus run(const AttentionProblem &, void *memory);
 //   static bool mayMeasure();
 //   static std::optional<double> seconds(const std::function<KernelStatus()> &work);
 // run is given libraryWorkspaceBytes of memory. A call overwrites its results, so it may run
-// again for its time alone.
+// again for its time alone. A thread whose library cannot be opened has our kernels, with one
+// warning, where the faster is wanted; where the library is, that is an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_CUDNN_ATTENTIONKERNELS_H
@@ -79,12 +80,32 @@ private:
     void *memory = queue().forLibrary(bytesOf(*problem));
     if (!memory)
       return {workspaceTooSmall};
-    if (KernelStatus status = Provider::open(); !status.ok())
+    if (KernelStatus status = open(); !status.ok())
       return status;
+    if (isMissing) {
+      ++attentionCounts().own;
+      return runOwn();
+    }
     auto runLibrary = [&] { return Provider::run(*problem, memory); };
     bool isLibrarys = takesLibrary(*problem, runOwn, runLibrary);
     ++(isLibrarys ? attentionCounts().library : attentionCounts().own);
     return isLibrarys ? runLibrary() : runOwn();
+  }
+
+  /// Fails where the options leave no other way than the library.
+  static KernelStatus open() {
+    if (isMissing)
+      return {};
+    KernelStatus status = Provider::open();
+    if (status.ok())
+      return status;
+    if (attentionOptions().choice == AttentionChoice::Library) {
+      failure = std::string(status.error) + "; --attention=own needs no such library";
+      return {failure.c_str()};
+    }
+    isMissing = true;
+    warnOfMissingAttention(status.error);
+    return {};
   }
 
   static bool takesLibrary(const AttentionProblem &problem, const std::function<KernelStatus()> &runOwn,
@@ -105,6 +126,9 @@ private:
     keptAlgorithms().take(key, isLibrarys ? libraryAttention : ownAttention);
     return isLibrarys;
   }
+
+  static inline thread_local bool isMissing = false; ///< the library could not be opened
+  static inline thread_local std::string failure;    ///< what the last error points to
 };
 
 } // namespace tgpt::runtime::cuda

@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/cudnn/AttentionOptions.h"
 
+#include <mutex>
+#include <utility>
+
 using namespace tgpt::runtime;
 
 cuda::AttentionOptions &cuda::attentionOptions() {
@@ -16,4 +19,11 @@ cuda::AttentionOptions &cuda::attentionOptions() {
 cuda::AttentionCounts &cuda::attentionCounts() {
   static AttentionCounts counts;
   return counts;
+}
+
+void cuda::warnOfMissingAttention(const std::string &why) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  if (auto warn = std::exchange(attentionOptions().warn, nullptr))
+    warn("attention is by our own kernels: " + why);
 }

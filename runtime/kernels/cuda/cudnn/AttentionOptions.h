@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 
 namespace tgpt::runtime::cuda {
 
@@ -23,6 +25,7 @@ struct AttentionOptions {
   AttentionChoice choice = AttentionChoice::Own;
   /// A call of the library takes no more workspace than this; one that needs more is ours.
   size_t mostWorkspaceBytes = size_t(512) << 20;
+  std::function<void(const std::string &)> warn; ///< told where `Measured` has no library to measure
 };
 
 /// Of the process; set before ranks begin.
@@ -33,6 +36,9 @@ struct AttentionCounts {
   std::atomic<int64_t> own = 0, library = 0;
 };
 AttentionCounts &attentionCounts();
+
+/// Tells the options' `warn`, once, that attention is ours because there is no library: `why` is its error.
+void warnOfMissingAttention(const std::string &why);
 
 } // namespace tgpt::runtime::cuda
 

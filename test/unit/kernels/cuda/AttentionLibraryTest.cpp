@@ -76,9 +76,9 @@ struct Chosen {
 /// What the scripted library is and has done.
 struct Script {
   double own = 1, librarys = 2;
-  bool supports = true, mayMeasure = true, fails = false;
+  bool opens = true, supports = true, mayMeasure = true, fails = false;
   std::string version = "library 1";
-  int ownRuns = 0, libraryRuns = 0;
+  int ownRuns = 0, libraryRuns = 0, openings = 0;
 };
 } // namespace
 
@@ -102,8 +102,9 @@ struct Scripted {
   static std::string version() { return script.version; }
   static bool keepsScores() { return true; }
   static KernelStatus open() {
+    ++script.openings;
     cuda::keptAlgorithms().open("a device");
-    return {};
+    return {script.opens ? nullptr : "the library has no handle"};
   }
   static bool supports(const cuda::AttentionProblem &) { return script.supports; }
   static KernelStatus run(const cuda::AttentionProblem &, void *) {
@@ -250,6 +251,30 @@ TEST(AttentionChoice, TheFasterIsTakenOnceMeasured) {
   script = {.own = 2, .librarys = 1, .mayMeasure = false};
   EXPECT_EQ(runs(caseOf(false)), "own") << "a stream that is being captured";
   EXPECT_EQ(script.ownRuns, 1);
+}
+
+/// As where cudnnCreate fails: attention is ours, and the user learns it once, whatever the number of ranks.
+TEST(AttentionChoice, ALibraryThatDoesNotOpenIsNotMeasured) {
+  Chosen measured(AttentionChoice::Measured);
+  std::vector<std::string> warnings;
+  cuda::attentionOptions().warn = [&](const std::string &text) { warnings.push_back(text); };
+  script = {.own = 2, .librarys = 1, .opens = false};
+  EXPECT_EQ(runs(caseOf(false), 3), "own");
+  EXPECT_EQ(runs(caseOf(true), 3), "own") << "another rank";
+  EXPECT_EQ(script.ownRuns, 6) << "nothing was measured";
+  EXPECT_EQ(script.libraryRuns, 0);
+  EXPECT_EQ(script.openings, 2) << "one a rank";
+  EXPECT_EQ(warnings, std::vector<std::string>{"attention is by our own kernels: the library has no handle"});
+}
+
+/// What was asked for by name is not replaced in silence.
+TEST(AttentionChoice, ALibraryThatIsInsistedOnAndDoesNotOpenIsAnError) {
+  Chosen library(AttentionChoice::Library);
+  int warnings = 0;
+  cuda::attentionOptions().warn = [&](const std::string &) { ++warnings; };
+  script = {.opens = false};
+  EXPECT_EQ(runs(caseOf(false), 2), "the library has no handle; --attention=own needs no such library");
+  EXPECT_EQ(script.ownRuns + script.libraryRuns + warnings, 0);
 }
 
 static std::string textOf(const std::string &path) {
