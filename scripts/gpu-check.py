@@ -5,7 +5,8 @@
     gpu-check.py tests LOG                                      how many tests of a GoogleTest log passed
     gpu-check.py rate METRICS.jsonl PLAN-INFO PEAK              tokens/s, and MFU by a peak in flop/s
     gpu-check.py peak CLUSTER.yaml                              the peak of bf16 in a cluster file
-    gpu-check.py kernels BENCH                                  shares of their ceilings in tgpt-kernel-bench's table
+    gpu-check.py kernels BENCH [CLUSTER.yaml]                   shares of their ceilings in tgpt-kernel-bench's table,
+                                                                and the ceilings beside those of the data sheet
 """
 import json
 import re
@@ -60,13 +61,24 @@ def rate(metrics_path, info_path, peak):
     return f"{tokens:,.0f} tokens/s, {seconds * 1e3:.1f} ms a step, MFU {100 * mfu:.1f}% of {float(peak) * 1e-12:g} TFLOP/s", tokens > 0
 
 
-def peak(path):
+def figure(path, pattern):
     with open(path, encoding="utf-8") as cluster:
-        found = re.search(r"^\s*matrix_flops_per_second:.*\bbf16: ([\d.e+]+)", cluster.read(), re.M)
-    return found.group(1), True
+        return re.search(pattern, cluster.read(), re.M).group(1)
 
 
-def kernels(path):
+def peak(path):
+    return figure(path, r"^\s*matrix_flops_per_second:.*\bbf16: ([\d.e+]+)"), True
+
+
+def ceilings(bench_path, cluster_path):
+    with open(bench_path, encoding="utf-8") as bench:
+        product, copy = re.search(r"GEMM peak (\d+) GFLOP/s, copy (\d+) GB/s", bench.read()).groups()
+    memory = float(figure(cluster_path, r"^\s*memory_bytes_per_second: ([\d.e+]+)"))
+    return (f"product {int(product) * 1e-3:.0f} of {float(peak(cluster_path)[0]) * 1e-12:.0f} TFLOP/s, "
+            f"copy {int(copy) * 1e-3:.2f} of {memory * 1e-12:.2f} TB/s")
+
+
+def kernels(path, cluster=None):
     rows = []
     with open(path, encoding="utf-8") as table:
         for line in table:
@@ -79,12 +91,13 @@ def kernels(path):
     total = sum(row[2] for row in counted)
     share = sum(row[1] * row[2] for row in counted) / total
     name, least, _ = min(counted, key=lambda row: row[1])
-    return f"{len(rows)} kernels, {share:.0f}% of their ceilings by time, least {least}% ({name})", True
+    text = f"{len(rows)} kernels, {share:.0f}% of their ceilings by time, least {least}% ({name})"
+    return text + (f"; {ceilings(path, cluster)}" if cluster else ""), True
 
 
 def main(arguments):
-    commands = {"losses": (losses, 4), "tests": (tests, 1), "rate": (rate, 3), "peak": (peak, 1), "kernels": (kernels, 1)}
-    if not arguments or arguments[0] not in commands or len(arguments) - 1 != commands[arguments[0]][1]:
+    commands = {"losses": (losses, [4]), "tests": (tests, [1]), "rate": (rate, [3]), "peak": (peak, [1]), "kernels": (kernels, [1, 2])}
+    if not arguments or arguments[0] not in commands or len(arguments) - 1 not in commands[arguments[0]][1]:
         sys.exit(__doc__)
     text, is_good = commands[arguments[0]][0](*arguments[1:])
     print(text)

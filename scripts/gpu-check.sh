@@ -9,24 +9,32 @@
 #   scripts/gpu-check.sh --emulated          on any machine: the same steps on the emulated device at tiny sizes; seconds
 #
 #   --build=DIR       where to build (default build-gpu); with --emulated, a build that is there (default build)
+#   --built           builds nothing: what the build's folder has is taken
+#   --step-seconds=N  ends a step that takes longer (default 100; the build has half an hour)
 #   --work=DIR        where plans, logs and the table go (default DIR of the build + /gpu-check)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-emulated=false build= plans= make_plans= work=
+emulated=false is_built=false build= plans= make_plans= work= step_seconds=
 for argument in "$@"; do
   case "$argument" in
-    --emulated) emulated=true ;;
+    --emulated) emulated=true is_built=true ;;
+    --built) is_built=true ;;
     --build=?*) build=${argument#*=} ;;
+    --step-seconds=[1-9]*) step_seconds=${argument#*=} ;;
     --work=?*) work=${argument#*=} ;;
     --plans=?*) plans=${argument#*=} ;;
     --make-plans=?*) make_plans=${argument#*=} ;;
-    *) echo "gpu-check.sh: error: unknown argument '$argument', expected --emulated, --build=DIR, --work=DIR, --plans=DIR or --make-plans=DIR" >&2; exit 1 ;;
+    *) echo "gpu-check.sh: error: unknown argument '$argument', expected --emulated, --built, --step-seconds=N, --build=DIR, --work=DIR, --plans=DIR or --make-plans=DIR" >&2; exit 1 ;;
   esac
 done
 if $emulated || [ -n "$make_plans" ]; then build=${build:-build}; else build=${build:-build-gpu}; fi
 work=${work:-$build/gpu-check}
+$emulated && step_seconds=${step_seconds:-900} || step_seconds=${step_seconds:-100}
 bin=$build/bin
+for folder in "${CUDA_HOME:-/usr/local/cuda}"/{bin,compute-sanitizer,extras/compute-sanitizer}; do
+  [ ! -d "$folder" ] || PATH=$PATH:$folder
+done
 analyse() { python3 scripts/gpu-check.py "$@"; }
 
 ## What must be here ---------------------------------------------------------------------------------------------------
@@ -38,10 +46,6 @@ need() { command -v "$1" >/dev/null || lacks "$1: $2"; }
 check_machine() {
   need python3 "the losses and rates are compared with it"
   $emulated && return
-  need nvcc "the CUDA toolkit 12.8 or newer; have its bin on PATH"
-  need cmake "3.25 or newer"
-  need ninja "the build"
-  need compute-sanitizer "part of the CUDA toolkit (cuda-sanitizer)"
   if ! command -v nvidia-smi >/dev/null; then
     lacks "nvidia-smi: there is no NVIDIA driver here"
   elif [ -z "$(gpu_names)" ]; then
@@ -49,22 +53,25 @@ check_machine() {
   else
     architecture >/dev/null || lacks "a GPU of compute capability 8, 9.0 or 10.0: this one has $(capability)"
   fi
+  $is_built || check_tools
+}
+
+check_tools() {
+  need nvcc "the CUDA toolkit 12.8 or newer; have its bin on PATH, or say where it is in CUDA_HOME"
+  need cmake "3.25 or newer"
+  need ninja "the build"
   [ -n "$plans" ] || [ -d /usr/lib/llvm-22/lib/cmake/mlir ] ||
     lacks "LLVM and MLIR 22 (/usr/lib/llvm-22), for the compiler: make plans elsewhere with --make-plans=DIR, and give them with --plans=DIR"
   local header
   for header in google/protobuf/message.h CLI/CLI.hpp nlohmann/json.hpp oneapi/dnnl/dnnl.hpp yaml-cpp/yaml.h gtest/gtest.h; do
     echo "#include <$header>" | c++ -std=c++20 -fsyntax-only -x c++ - 2>/dev/null || lacks "<$header> (scripts/install-dependencies.sh has the names of the packages)"
   done
-  if [ "$(gpus)" -gt 1 ]; then
-    ldconfig -p | grep -q 'libnccl.so.2 ' || [ -n "${TGPT_NCCL_LIBRARY:-}" ] ||
-      lacks "libnccl.so.2, for the $(gpus) GPUs here: install it, or say where it is in TGPT_NCCL_LIBRARY; or take one GPU (CUDA_VISIBLE_DEVICES=0)"
-  fi
 }
 
 gpu_names() { nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null || true; }
 gpus() {
   if $emulated; then echo 2
-  elif [ -n "${CUDA_VISIBLE_DEVICES+set}" ]; then tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .
+  elif [ -n "${CUDA_VISIBLE_DEVICES+set}" ]; then tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c . || true
   else gpu_names | wc -l; fi
 }
 capability() { nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1; }
@@ -78,9 +85,10 @@ architecture() {
   esac
 }
 cluster_file() {
-  case "$(architecture)" in
-    80) echo recipes/clusters/dgx-a100.yaml ;;
-    90a) echo recipes/clusters/dgx-h100.yaml ;;
+  case "$(architecture) $(gpu_names | head -n 1)" in
+    80*) echo recipes/clusters/dgx-a100.yaml ;;
+    90a*H200*) echo recipes/clusters/dgx-h200.yaml ;;
+    90a*) echo recipes/clusters/dgx-h100.yaml ;;
     *) echo recipes/clusters/dgx-b200.yaml ;;
   esac
 }
@@ -89,18 +97,28 @@ cluster_file() {
 
 failed=0
 rows=()
-## step NAME COMMAND...: runs it; its last line is the row's result.
+## step NAME COMMAND...: runs it, for $step_seconds at most; its last line is the row's result.
 step() {
-  local name=$1 begin log result verdict
+  local name=$1 begin log result verdict running alarm
   shift
   log=$work/$(tr ' ,' '-_' <<<"$name").log
   echo "== $name"
   begin=$(date +%s.%N)
   set +e # a condition would switch it off inside as well
-  ( set -e; "$@" ) >"$log" 2>&1
+  set -m # each in a process group of its own, so that all of it can be ended
+  ( set -e; "$@" ) >"$log" 2>&1 </dev/null &
+  running=$!
+  ( sleep "$step_seconds"; echo "stopped after $step_seconds s" >>"$log"; kill -TERM -- -$running; sleep 5; kill -KILL -- -$running ) >/dev/null 2>&1 &
+  alarm=$!
+  wait $running 2>/dev/null
   if [ $? -eq 0 ]; then verdict=ok; else verdict=FAILED; failed=1; tail -n 15 "$log" >&2; fi
+  kill -- -$alarm
+  wait $alarm 2>/dev/null
+  set +m
   set -e
-  result=$(tail -n 1 "$log" | tr '|' '/' | cut -c 1-150)
+  result=$(tail -n 1 "$log")
+  [ $verdict = ok ] || result=$(grep -E '^stopped after|error: |FAILED' "$log" | tail -n 1 || echo "$result")
+  result=$(tr '|' '/' <<<"$result" | cut -c 1-200)
   rows+=("| $name | $verdict | $result | $(python3 -c "import time; print(f'{time.time() - $begin:.1f} s')") |")
 }
 
@@ -112,6 +130,14 @@ print_table() {
     echo "|---|---|---|---|"
     printf '%s\n' "${rows[@]}"
   } | tee "$work/table.md"
+}
+
+## By a signal: what there is of the table is printed.
+stop() {
+  [ -z "${running:-}" ] || kill -- "-$running" "-$alarm" 2>/dev/null || true
+  rows+=("| ${name:-what follows}, and all behind it | FAILED | stopped from outside | |")
+  print_table
+  exit 1
 }
 
 ## The steps -----------------------------------------------------------------------------------------------------------
@@ -214,6 +240,7 @@ compare_ranks() {
 }
 
 sanitize() {
+  command -v compute-sanitizer >/dev/null || $emulated || { echo "error: there is no compute-sanitizer on PATH: it is part of the CUDA toolkit"; return 1; }
   if $emulated; then # the emulated device looks by itself
     steps=1 train sanitized demo-f32 --backend=$device
     echo "unordered or out-of-bounds accesses: none (found by the emulated device)"
@@ -240,7 +267,11 @@ measure_kernels() {
   local model=gpt2-124m seconds=0.03
   $emulated && model=smallest seconds=0.0001
   "$bin/tgpt-kernel-bench" --backend=$device --model=$model --batch=16 --dtype=bf16 --seconds=$seconds | tee "$work/bench.txt"
-  analyse kernels "$work/bench.txt"
+  if $emulated; then
+    analyse kernels "$work/bench.txt"
+  else
+    analyse kernels "$work/bench.txt" "$(cluster_file)"
+  fi
 }
 
 ## ---------------------------------------------------------------------------------------------------------------------
@@ -257,16 +288,17 @@ check_machine
 [ $missing -eq 0 ] || { echo "gpu-check.sh: error: nothing was done, see above" >&2; exit 1; }
 mkdir -p "$work"
 rm -f "$work"/*.jsonl "$work"/*.out "$work"/*.log
-$emulated || step "build" build_for_this_gpu
+trap stop INT TERM
+$is_built || step_seconds=1800 step "build" build_for_this_gpu
 [ $failed -eq 0 ] || { print_table; exit 1; }
 if [ -n "$plans" ]; then step "plans" take_plans; else step "plans" make_plans; fi
 [ $failed -eq 0 ] || { print_table; exit 1; }
 step "conformance of kernels" judge_kernels
 step "losses against the CPU" compare_losses
 if [ "$(gpus)" -gt 1 ]; then step "losses on $(ranks_here) GPUs" compare_ranks; fi
-step "wrong accesses" sanitize
 step "GPT-2 124M, bf16, 16 x 1024" measure_training
 step "kernels of its step" measure_kernels
+step "wrong accesses" sanitize
 echo
 [ ! -f "$work/bench.txt" ] || cat "$work/bench.txt"
 print_table
