@@ -29,12 +29,10 @@ static std::string mebibytes(size_t bytes) {
 }
 
 /// Takes device memory, or says what it would have been for.
-static DeviceBlock take(DeviceRuntime &device, const DeviceRankRequest &request, int number, size_t bytes,
-                        const char *what) {
+static DeviceBlock take(DeviceRuntime &device, int number, size_t bytes, const char *what) {
   if (size_t free = device.freeBytes(); bytes > free)
-    throw Error(request.grid.describe(request.rank) + " needs " + mebibytes(bytes) + " of device memory for its " +
-                what + ", but device " + std::to_string(number) + " (" + device.describe(number) + ") has " +
-                mebibytes(free) + " free");
+    throw Error("its " + std::string(what) + " takes " + mebibytes(bytes) + " of device memory, but device " +
+                std::to_string(number) + " (" + device.describe(number) + ") has " + mebibytes(free) + " free");
   return DeviceBlock(device, DeviceBlock::Where::Device, bytes);
 }
 
@@ -42,7 +40,7 @@ DeviceRank::DeviceRank(const DeviceRankRequest &request)
     : request(request), backend(*request.options.backend), device(*backend.device),
       stage(request.plan.stages(static_cast<int>(request.grid.stageOf(request.rank)))), number(request.device) {
   device.select(number);
-  memory = take(device, request, number, static_cast<size_t>(stage.arena_bytes()), "arena");
+  memory = take(device, number, static_cast<size_t>(stage.arena_bytes()), "arena");
   compute = OwnedStream(device, device.createStream("compute"));
   passed = OwnedEvent(device, device.createEvent());
 }
@@ -182,7 +180,7 @@ void DeviceRank::layOutInputs() {
     entry.inputBase = pinned;
     pinned += entry.segment->inputBytes;
   }
-  inputs = take(device, request, number, std::max<size_t>(onDevice, 1), "inputs");
+  inputs = take(device, number, std::max<size_t>(onDevice, 1), "block of inputs");
   fault = DeviceBlock(device, DeviceBlock::Where::Device, sizeof(int32_t));
   pinnedInputs = DeviceBlock(device, DeviceBlock::Where::Host, std::max<size_t>(pinned, 1));
   pinnedFaults = DeviceBlock(device, DeviceBlock::Where::Host, (entries.size() + 1) * sizeof(int32_t));
@@ -239,7 +237,7 @@ void DeviceRank::takeWorkspace() {
   for (const auto &[bound, segment] : segments)
     for (size_t i = 0; i < bound->instructions.size(); ++i)
       most = std::max(most, workspaceOf(segment, i));
-  workspace = take(device, request, number, std::max<size_t>(roundedUp(most), 1), "kernels' workspace");
+  workspace = take(device, number, std::max<size_t>(roundedUp(most), 1), "workspace of kernels");
   for (auto &[bound, segment] : segments)
     for (size_t i = 0; i < bound->instructions.size(); ++i)
       if (size_t bytes = workspaceOf(segment, i))
@@ -253,7 +251,7 @@ void DeviceRank::takeBeside() {
     for (const BoundInstruction &instruction : bound->instructions)
       most = std::max(most, instruction.libraryBytes > workspace.bytes() ? instruction.libraryBytes : 0);
   if (most > 0)
-    beside = take(device, request, number, roundedUp(most), "libraries' workspace");
+    beside = take(device, number, roundedUp(most), "workspace of libraries");
   for (auto &[bound, segment] : segments)
     for (size_t i = 0; i < bound->instructions.size(); ++i)
       if (size_t bytes = bound->instructions[i].libraryBytes)

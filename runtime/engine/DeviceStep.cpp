@@ -159,7 +159,7 @@ void DeviceRank::awaitInstruction(const DeviceSegment &segment, const BoundInstr
   } catch (const InstructionFailed &) {
     throw;
   } catch (const Error &error) {
-    throw Error(error.what() + companionsText(segment, static_cast<size_t>(instruction.index)));
+    throw Error(error.what() + companionsText(segment, static_cast<size_t>(instruction.index)), error.details());
   }
   device.touch(noted, sizeof(int32_t), false);
   if (int32_t found = *reinterpret_cast<const int32_t *>(noted))
@@ -190,7 +190,8 @@ void DeviceRank::finishEntry(int64_t number, const std::function<void()> &advanc
     throw;
   } catch (const Error &error) {
     throw Error(std::string(error.what()) + " (at some instruction of this segment, or of one that follows: add "
-                                            "--device-sync to learn which)");
+                                            "--device-sync to learn which)",
+                error.details());
   }
   const std::byte *noted = pinnedFaults.base() + static_cast<size_t>(number) * sizeof(int32_t);
   device.touch(noted, sizeof(int32_t), false);

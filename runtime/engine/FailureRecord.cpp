@@ -26,10 +26,11 @@ FailureRecord::FailureRecord(SharedMemoryWorld &world, const plan::Plan &plan, c
       note(world.memory().make<Note>()) {}
 
 /// False where another failure came first.
-bool FailureRecord::claim(const std::string &text, bool isStuck) {
+bool FailureRecord::claim(const std::string &text, bool isStuck, const std::string &details) {
   if (note.claimed.exchange(1) != 0)
     return false;
   std::snprintf(note.message, sizeof(note.message), "%s", text.c_str());
+  std::snprintf(note.details, sizeof(note.details), "%s", details.c_str());
   note.isStuck = isStuck;
   note.written.store(1, std::memory_order_release);
   return true;
@@ -45,11 +46,11 @@ std::string FailureRecord::message() const {
   return note.message;
 }
 
-void FailureRecord::add(int64_t waiter, const std::string &what) {
+void FailureRecord::add(int64_t waiter, const std::string &what, const std::string &details) {
   world.setFailed(waiter);
   bool isRank = waiter < grid.ranks();
   std::string text = (isRank ? "" : "the communication of ") + grid.describe(waiter % grid.ranks()) + ", " + what;
-  bool isFirst = claim(text, false);
+  bool isFirst = claim(text, false, details);
   world.abort();
   if (isFirst && announce)
     announce(text);
@@ -132,7 +133,7 @@ void FailureRecord::throwIfAny(bool hasLostThreads) {
     if (!note.isStuck && std::all_of(where.begin(), where.end(), isOutside))
       where.clear(); // not within a step, and none was to be
     made.emplace(note.isStuck ? JobFailure::Kind::Stuck : JobFailure::Kind::RankFailed, text, std::move(where),
-                 hasLostThreads);
+                 hasLostThreads, note.details);
   }
   if (world.crashed().signal != 0)
     ::alarm(0);

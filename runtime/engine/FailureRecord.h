@@ -32,7 +32,7 @@ public:
   FailureRecord(SharedMemoryWorld &world, const plan::Plan &plan, const RankGrid &grid, bool hasCommunicationThreads);
 
   /// A waiter of the world has failed. From any thread; keeps the first message and ends the job.
-  void add(int64_t waiter, const std::string &what);
+  void add(int64_t waiter, const std::string &what, const std::string &details = {});
   /// What another machine said of a rank: a whole message.
   void addTold(int64_t rank, const std::string &message);
   /// Called with the message of a failure that this record was the first to have.
@@ -57,10 +57,10 @@ private:
   struct Note {
     std::atomic<uint32_t> claimed, written;
     uint32_t isStuck;
-    char message[4096];
+    char message[4096], details[4096];
   };
 
-  bool claim(const std::string &message, bool isStuck);
+  bool claim(const std::string &message, bool isStuck, const std::string &details = {});
   std::string message() const;
   int64_t stageOf(int64_t rank) const { return grid.stageOf(rank); }
   std::vector<RankPosition> positions() const;

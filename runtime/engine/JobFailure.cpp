@@ -174,6 +174,11 @@ static std::string tableOf(const std::vector<RankPosition> &positions) {
   return text;
 }
 
-JobFailure::JobFailure(Kind kind, const std::string &message, std::vector<RankPosition> positions, bool hasLostThreads)
-    : Error(message, positions.empty() ? "" : tableOf(positions)), failureKind(kind),
+static std::string joined(const std::string &first, const std::string &second) {
+  return first + (first.empty() || second.empty() ? "" : "\n") + second;
+}
+
+JobFailure::JobFailure(Kind kind, const std::string &message, std::vector<RankPosition> positions, bool hasLostThreads,
+                       const std::string &ownDetails)
+    : Error(message, joined(ownDetails, positions.empty() ? "" : tableOf(positions))), failureKind(kind),
       rankPositions(std::move(positions)), lostThreads(hasLostThreads) {}

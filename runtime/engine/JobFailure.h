@@ -58,11 +58,13 @@ struct RanksAtPosition {
 };
 std::vector<RanksAtPosition> groupedByPlace(const std::vector<RankPosition> &positions);
 
-/// The end of a job: a rank failed, or no rank advanced any more. The details are a table of all ranks.
+/// The end of a job: a rank failed, or no rank advanced any more. The details are what the failed
+/// rank's error had, and a table of all ranks.
 class JobFailure : public Error {
 public:
   enum class Kind { RankFailed, Stuck };
-  JobFailure(Kind kind, const std::string &message, std::vector<RankPosition> positions, bool hasLostThreads);
+  JobFailure(Kind kind, const std::string &message, std::vector<RankPosition> positions, bool hasLostThreads,
+             const std::string &ownDetails = {});
 
   Kind kind() const { return failureKind; }
   const std::vector<RankPosition> &positions() const { return rankPositions; }

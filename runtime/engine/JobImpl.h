@@ -38,7 +38,8 @@ public:
   std::vector<ProfileEntry> profileOf(int64_t rank) const;
   std::vector<InstructionEvent> eventsOf(int64_t rank) const;
   bool isOnDevice() const { return options.device.backend != nullptr; }
-  /// Before variables are read or written: where ranks are on devices, brings those of this process to the host.
+  /// Before variables are read or written: throws where the job has failed; where ranks are on devices, brings those of
+  /// this process to the host.
   void refreshMirrors();
   /// After variables were written.
   void noteWritten() { newer = Newer::Host; }
@@ -80,6 +81,8 @@ private:
   void mapArenas();
   std::vector<int> deviceNumbers();
   void takeDevices();
+  /// Runs what is not within a step: an error names the rank, and what was to be done.
+  void naming(int64_t rank, const char *what, const std::function<void()> &body) const;
   void bindPrograms();
   void bindDevices();
   void linkMachines();

@@ -236,13 +236,25 @@ std::vector<int> Job::Impl::deviceNumbers() {
   return {number};
 }
 
+static constexpr const char *setUpText = "setting up its device";
+
+void Job::Impl::naming(int64_t rank, const char *what, const std::function<void()> &body) const {
+  try {
+    body();
+  } catch (const Error &error) {
+    throw Error(grid.describe(rank) + ", " + what + ": " + error.what(), error.details());
+  }
+}
+
 void Job::Impl::takeDevices() {
   std::vector<int> numbers = deviceNumbers();
   deviceRanks.resize(grid.ranks());
   for (size_t i = 0; i < own.size(); ++i)
-    deviceRanks[own[i]] = std::make_unique<DeviceRank>(DeviceRankRequest{plan, grid, options.device, own[i], numbers[i],
+    naming(own[i], setUpText, [&, rank = own[i], number = numbers[i]] {
+      deviceRanks[rank] = std::make_unique<DeviceRank>(DeviceRankRequest{plan, grid, options.device, rank, number,
                                                                          options.communicationThreads > 0,
                                                                          [this] { return world.aborted(); }});
+    });
 }
 
 void Job::Impl::bindDevices() {
@@ -251,7 +263,7 @@ void Job::Impl::bindDevices() {
     request.devices.push_back(deviceRanks[rank]->deviceNumber());
   deviceTransport = options.device.backend->connect(request);
   for (int64_t rank : own)
-    deviceRanks[rank]->bind(*programs[rank], world.placeOf(rank), *deviceTransport);
+    naming(rank, setUpText, [&] { deviceRanks[rank]->bind(*programs[rank], world.placeOf(rank), *deviceTransport); });
 }
 
 WorldOptions Job::Impl::worldOptions() const {

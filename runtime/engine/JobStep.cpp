@@ -110,6 +110,8 @@ void Job::Impl::StepTask::run(int64_t rank) noexcept {
       program.runStep(context, job.options.profile, advanced);
   } catch (const JobAborted &) {
     // Another rank, or the watchdog, carries the message.
+  } catch (const Error &error) {
+    job.failures.add(rank, program.placeText() + ": " + error.what(), error.details());
   } catch (const std::exception &error) {
     job.failures.add(rank, program.placeText() + ": " + error.what());
   } catch (...) {
@@ -132,11 +134,11 @@ void Job::Impl::StepTask::runOnDevice(int64_t rank, StepContext &context, const 
 }
 
 void Job::Impl::refreshMirrors() {
+  failures.throwIfAny(); // ranks may have stopped anywhere in their step
   if (newer != Newer::Device)
     return;
-  failures.throwIfAny();
   for (int64_t rank : own)
-    deviceRanks[rank]->download(arenas[rank]->base());
+    naming(rank, "reading the variables of its device", [&] { deviceRanks[rank]->download(arenas[rank]->base()); });
   newer = Newer::Neither;
 }
 

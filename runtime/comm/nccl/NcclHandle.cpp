@@ -127,8 +127,7 @@ std::optional<std::string> NcclHandle::asyncError() {
     result = state;
   if (result == NcclResult::Success || result == NcclResult::InProgress)
     return std::nullopt;
-  return "rank " + std::to_string(caller.rank) + ": " + ownName + ": NCCL says " +
-         textOf(result, caller.api.lastError(comm));
+  return ownName + ": NCCL says " + textOf(result, caller.api.lastError(comm));
 }
 
 void NcclHandle::abort() {

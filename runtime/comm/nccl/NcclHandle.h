@@ -23,10 +23,9 @@
 
 namespace tgpt::runtime {
 
-/// Who calls, and when it should stop to wait for peers.
+/// By what, and when it should stop to wait for peers.
 struct NcclCaller {
   NcclApi &api;
-  int64_t rank = 0;
   std::function<bool()> isStopped = {}; // the job has failed elsewhere; may be empty
   double setUpSeconds = 300;            // after which members of a communicator count as lost
 };

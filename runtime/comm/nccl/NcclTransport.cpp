@@ -135,8 +135,11 @@ Transport::Transport(const DeviceTransportRequest &request, NcclApi *library)
   onThreads(request.ranks.size(), [&](size_t i) {
     try {
       setUp(request.ranks[i], request.devices[i], id);
-    } catch (...) {
+    } catch (const Error &error) {
       isAborted.store(true); // the others need not wait
+      throw Error(grid.describe(request.ranks[i]) + ", setting up its communicators: " + error.what());
+    } catch (...) {
+      isAborted.store(true);
       throw;
     }
   });
@@ -180,7 +183,7 @@ void Transport::setUp(int64_t rank, int deviceNumber, const NcclUniqueId &id) {
   own.ends.senders.resize(plan.channels_size());
   own.ends.receivers.resize(plan.channels_size());
   if (grid.ranks() > 1) {
-    NcclCaller caller{*api, rank, [this] { return isStopped(); }};
+    NcclCaller caller{*api, [this] { return isStopped(); }};
     own.world = std::make_unique<NcclHandle>(caller, "all ranks", id, grid.ranks(), rank);
     own.handles.push_back(own.world.get());
   }
@@ -265,8 +268,8 @@ void Transport::await(int64_t rank, DeviceStream stream, DeviceEvent event) {
     if (isStopped())
       throw JobAborted();
     if (std::chrono::steady_clock::now() - begin > setUpPatience)
-      throw Error("rank " + std::to_string(rank) + " cannot exchange a word with all others within " +
-                  std::to_string(setUpPatience.count()) + " s (NCCL_DEBUG=INFO says more)");
+      throw Error("it cannot exchange a word with all others within " + std::to_string(setUpPatience.count()) +
+                  " s (NCCL_DEBUG=INFO says more)");
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }

@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -206,6 +207,52 @@ TEST(DeviceJobs, AllThatAFailedCallDidIsNamed) {
   }
 }
 
+/// Numbers of values are looked at by nobody where a plan has no layouts: then who takes what is not known.
+TEST(DeviceJobs, WhatTakesAValueIsKnownOfCheckedPlansAlone) {
+  plan::Plan plan = tinyPipeline(1, 1, 2);
+  plan::Segment &forward = *plan.mutable_stages(0)->mutable_segments(1);
+  for (auto [index, values] : {std::pair(1, std::array<uint32_t, 3>{1, 2}), {2, {2, 0, 3}}}) {
+    plan::Instruction &instruction = *forward.mutable_instructions(index);
+    for (int i = 0; i < instruction.inputs_size() + instruction.outputs_size(); ++i)
+      instruction.add_values(values[static_cast<size_t>(i)]);
+  }
+  auto backend = hostKernelsOnDevices(referenceKernels());
+  int slices = 0;
+  backend->fuse = [&](std::span<const SegmentCall> segment) {
+    for (const SegmentCall &call : segment)
+      if (call.kernel == "slice") {
+        ++slices;
+        EXPECT_TRUE(call.isTakenOnce.empty());
+      }
+    return std::vector<FusedCalls>();
+  };
+  Job job(plan, onDevices(backend));
+  EXPECT_GT(slices, 0);
+}
+
+TEST(DeviceJobs, DetailsOfAnErrorAreKept) {
+  for (bool waitsForEach : {false, true}) {
+    KernelSet kernels = referenceKernels();
+    kernels.find = [find = kernels.find](std::string_view opcode, const KernelCall &call) {
+      ResolvedKernel kernel = find(opcode, call);
+      if (opcode == "add")
+        kernel.function = [](const KernelCall &) -> KernelStatus { throw Error("it is stuck", "  here\n  and there"); };
+      return kernel;
+    };
+    JobOptions options = onDevices(hostKernelsOnDevices(kernels));
+    options.device.waitsForEach = waitsForEach;
+    Job job(tinyPipeline(1, 1, 2), options);
+    job.initializeVariables();
+    TinyInputs inputs;
+    try {
+      job.runStep(inputs);
+      FAIL();
+    } catch (const JobFailure &failure) {
+      EXPECT_EQ(failure.details().find("  here\n  and there\n  ranks  stage"), 0u) << failure.details();
+    }
+  }
+}
+
 TEST(DeviceJobs, AFaultOfTheDataIsNamed) {
   for (bool waitsForEach : {false, true})
     for (int goodSteps : {0, 3}) {
@@ -237,8 +284,8 @@ TEST(DeviceJobs, AStuckDeviceEndsTheStep) {
 TEST(DeviceJobs, AnArenaThatDoesNotFitIsRefused) {
   auto backend = hostKernelsOnDevices(referenceKernels(), {.devices = 8, .bytesPerDevice = 100});
   EXPECT_EQ(errorOf([&] { Job job(tinyPipeline(), onDevices(backend)); }),
-            "rank 0 (dp 0, pp 0, tp 0) needs 1 MiB of device memory for its arena, but device 0 (emulated device 0) "
-            "has 1 MiB free");
+            "rank 0 (dp 0, pp 0, tp 0), setting up its device: its arena takes 1 MiB of device memory, but device 0 "
+            "(emulated device 0) has 1 MiB free");
 }
 
 TEST(DeviceJobs, MoreRanksThanDevicesAreRefused) {

@@ -27,6 +27,10 @@ static EmulatedComm &commOf(NcclComm comm) {
 EmulatedNccl::~EmulatedNccl() {
   for (EmulatedComm &comm : comms)
     comm.abort();
+  for (auto &[thread, group] : groups) // whoever enqueued it has failed before it could run
+    for (std::vector<EmulatedWork> &works : group.enqueued)
+      for (EmulatedWork &work : works)
+        work.comm->unfinished.fetch_sub(1);
   for (EmulatedComm &comm : comms) {
     comm.join();
     while (comm.unfinished.load() > 0)

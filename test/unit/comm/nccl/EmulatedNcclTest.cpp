@@ -31,7 +31,7 @@ struct Group {
     EXPECT_EQ(nccl.uniqueId(&id), NcclResult::Success);
     handles.resize(ranks);
     tgpt::test::onRanks(ranks, [&](int64_t rank) {
-      handles[rank] = std::make_unique<NcclHandle>(NcclCaller{nccl, rank}, "group 1 (tp)", id, ranks, rank);
+      handles[rank] = std::make_unique<NcclHandle>(NcclCaller{nccl}, "group 1 (tp)", id, ranks, rank);
     });
   }
 
@@ -220,12 +220,12 @@ TEST(EmulatedNccl, RanksThatDoNotFitTogetherAreAnError) {
   EmulatedNccl nccl;
   NcclUniqueId id;
   nccl.uniqueId(&id);
-  NcclCaller caller{nccl, 0};
+  NcclCaller caller{nccl};
   std::vector<std::string> said(2);
   std::atomic<bool> isStopped{false};
   tgpt::test::onRanks(2, [&](int64_t i) {
     try {
-      NcclHandle handle({nccl, 0, [&] { return isStopped.load(); }}, "all ranks", id, 2 + i, 0);
+      NcclHandle handle({nccl, [&] { return isStopped.load(); }}, "all ranks", id, 2 + i, 0);
     } catch (const Error &error) {
       said[i] = error.what();
       isStopped.store(true);
@@ -240,7 +240,7 @@ TEST(NcclHandle, MembersThatDoNotComeAreAnErrorInTime) {
   EmulatedNccl nccl;
   NcclUniqueId id;
   nccl.uniqueId(&id);
-  NcclCaller caller{nccl, 0};
+  NcclCaller caller{nccl};
   caller.setUpSeconds = 1;
   try {
     NcclHandle handle(caller, "all ranks", id, 2, 0);
@@ -305,7 +305,7 @@ TEST(EmulatedNccl, JoinsProcesses) {
         }
         while (!page->isKnown.load())
           ::usleep(100);
-        NcclHandle all({nccl, rank}, "all ranks", page->id, ranks, rank);
+        NcclHandle all({nccl}, "all ranks", page->id, ranks, rank);
         std::unique_ptr<NcclHandle> half = all.split("half", rank % 2, rank);
         std::vector<float> values(50000, static_cast<float>(1 << rank)), sums(50000);
         auto reduce = [&](NcclHandle &handle) {

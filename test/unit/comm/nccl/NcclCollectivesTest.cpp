@@ -40,7 +40,7 @@ template <typename Call> HostTensors runNccl(HostTensors &inputs, const std::vec
   EXPECT_EQ(nccl.uniqueId(&id), NcclResult::Success);
   onRanks(size, [&](int64_t m) {
     device.select(static_cast<int>(m));
-    NcclCaller caller{nccl, m};
+    NcclCaller caller{nccl};
     NcclGroup group(size > 1 ? std::make_unique<NcclHandle>(caller, "group 0 (tp)", id, size, m) : nullptr, device);
     DeviceStream stream = device.createStream("compute");
     {

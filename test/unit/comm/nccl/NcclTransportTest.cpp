@@ -214,7 +214,7 @@ TEST(NcclTransport, APeerThatDoesNotComeEndsByAnAbort) {
   EXPECT_EQ(w.nccl.misuses(), std::vector<std::string>());
 }
 
-TEST(NcclTransport, AnErrorOfACommunicatorNamesRankAndGroup) {
+TEST(NcclTransport, AnErrorOfACommunicatorNamesTheGroup) {
   plan::Plan plan = makePlan(1, 1, 2);
   *plan.add_groups() = groupOf({"tp"});
   addCollective(plan, 0, 0);
@@ -237,7 +237,7 @@ TEST(NcclTransport, AnErrorOfACommunicatorNamesRankAndGroup) {
     w.device.drain(stream);
     w.device.destroy(event);
   });
-  EXPECT_EQ(said, "rank 0: group 0 (tp): NCCL says ncclInvalidUsage (rank 0 of the communicator does all_reduce sum of "
+  EXPECT_EQ(said, "group 0 (tp): NCCL says ncclInvalidUsage (rank 0 of the communicator does all_reduce sum of "
                   "1 f64, rank 1 does all_reduce max of 1 f64)");
 }
 
@@ -249,7 +249,7 @@ TEST(NcclTransport, ARankThatCannotSetUpEndsTheOthers) {
     World w(plan, 3);
     FAIL();
   } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "there is no device 3, only 3");
+    EXPECT_STREQ(error.what(), "rank 3 (dp 3, pp 0, tp 0), setting up its communicators: there is no device 3, only 3");
   }
 }
 
