@@ -171,8 +171,9 @@ private:
       error << "the cut " << listText(closest.layers) << " does not fit: ";
     else
       error << "no cut of " << layerCount << " layers into " << stageCount << " stages"
-            << (problem.chunks > 1 ? " of " + std::to_string(problem.chunks) + " chunks was found that fits" : " fits")
-            << ": the closest, " << listText(closest.layers) << ", does not, ";
+            << (problem.chunks > 1 ? " of " + std::to_string(problem.chunks) + " chunks" : "")
+            << (closest.isProven ? " fits" : " was found that fits") << ": the closest, " << listText(closest.layers)
+            << ", does not, ";
     error << misfitText(problem, closest);
     OtherProblems others;
     others.zero = zero;

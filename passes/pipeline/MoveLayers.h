@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The search for cuts into several chunks a stage: descent from good starts.
+// Good cuts into several chunks a stage: descent from good starts.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_PIPELINE_MOVELAYERS_H

@@ -7,6 +7,7 @@
 
 #include "passes/pipeline/StageCut.h"
 #include "passes/pipeline/MoveLayers.h"
+#include "passes/pipeline/SearchCuts.h"
 #include "passes/pipeline/StageRanges.h"
 #include <algorithm>
 #include <compare>
@@ -32,7 +33,7 @@ int64_t StageCut::fullestRank() const {
 }
 
 StageCut tgpt::cutByHand(const StageProblem &problem, const std::vector<int64_t> &layers) {
-  return {layers, costOfCut(problem, layers)};
+  return {layers, costOfCut(problem, layers), false};
 }
 
 namespace {
@@ -182,10 +183,16 @@ static std::vector<int64_t> cutRanksAlone(const StageProblem &problem) {
 }
 
 StageCut tgpt::chooseCut(const StageProblem &problem) {
-  if (problem.chunks == 1)
-    return cutByHand(problem, LineCut(problem).solve());
+  if (problem.chunks == 1) {
+    StageCut cut = cutByHand(problem, LineCut(problem).solve());
+    cut.isProven = true;
+    return cut;
+  }
   std::vector<std::vector<int64_t>> starts = {cutRunsAlone(problem, 0), cutRanksAlone(problem)};
   if (problem.limitBytes > 0)
     starts.push_back(cutRunsAlone(problem, std::max<int64_t>(problem.limitBytes / problem.chunks, 1)));
-  return cutByHand(problem, moveLayers(problem, starts));
+  SearchedCut searched = searchCuts(problem, moveLayers(problem, starts));
+  StageCut cut = cutByHand(problem, searched.layers);
+  cut.isProven = searched.isProven;
+  return cut;
 }

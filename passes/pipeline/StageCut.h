@@ -19,9 +19,10 @@
 // that recursion cannot see. Good starts (the exact answer for as many stages as there are
 // runs, without a limit and with an equal share of it each; the exact answer for the ranks,
 // dealt out evenly over their chunks) are improved by moving one layer at a time while that
-// helps, and the best one is taken. Without a limit, and where all layers cost the same, it
-// is the best there is; else the gap to `leastNanoseconds` says how far off it can be
-// at most.
+// helps (MoveLayers.h), and the best of them by a search through all cuts (SearchCuts.h):
+// exact for up to some ten thousand cuts, above that for a number of steps. Without a limit,
+// and where all layers cost the same, it is the best there is; else `isProven` says whether
+// it is, and the gap to `leastNanoseconds` how far off it can be at most.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_PIPELINE_STAGECUT_H
@@ -35,6 +36,7 @@ namespace tgpt {
 struct StageCut {
   std::vector<int64_t> layers; ///< of each virtual stage
   std::vector<RankCost> ranks;
+  bool isProven = false; ///< where it fits no cut that does is faster, and where it does not none fits
 
   int64_t greatestNanoseconds() const;
   /// The rank with the most bytes, the first of several.
@@ -48,7 +50,7 @@ struct StageCut {
 /// The cut given by hand.
 StageCut cutByHand(const StageProblem &problem, const std::vector<int64_t> &layers);
 
-/// The best cut. Where none fits the limit (with several chunks: where none was found) it is one that
+/// The best cut. Where none fits the limit (with several chunks: where none was found, see `isProven`) it is one that
 /// comes as close as can be, and `fits` is false.
 StageCut chooseCut(const StageProblem &problem);
 

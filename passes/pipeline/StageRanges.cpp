@@ -66,15 +66,22 @@ void StageRanges::addPairs(const SharedBytes &shared) {
   }
 }
 
+// The sums hold at i the pairs whose second part is i or before; in the run are those with second above its first.
 RunBytes StageRanges::runBytes(const PartRange &range) const {
-  return {activations[range.end] - activations[range.first],
-          std::max<int64_t>(growth->of(range) + behind[range.end], 0), behind[range.end] - behind[range.first],
-          std::max<int64_t>(scratch->of(range), 0), backward->of(range) + behind[range.end]};
+  if (range.end <= range.first)
+    return {};
+  RunBytes run = {activations[range.end] - activations[range.first],
+                  std::max<int64_t>(growth->of(range) + behind[range.end], 0), behind[range.end] - behind[range.first],
+                  std::max<int64_t>(scratch->of(range), 0), backward->of(range) + behind[range.end]};
+  run.kept -= twiceActivations[range.end - 1] - twiceActivations[range.first];
+  for (const Pair &pair : farPairs)
+    if (pair.first >= range.first && pair.second < range.end)
+      run.kept -= pair.activationBytes;
+  return run;
 }
 
 int64_t StageRanges::nanoseconds(int64_t stage, int64_t firstLayer, int64_t endLayer) const {
-  PartRange range = partsOf(problem, stage, firstLayer, endLayer);
-  return time[range.end] - time[range.first];
+  return nanoseconds(partsOf(problem, stage, firstLayer, endLayer));
 }
 
 int64_t StageRanges::bytes(int64_t stage, int64_t firstLayer, int64_t endLayer) const {
@@ -82,17 +89,12 @@ int64_t StageRanges::bytes(int64_t stage, int64_t firstLayer, int64_t endLayer) 
   int64_t messages = problem.messageBytes * ((stage > 0) + (stage < problem.stages - 1));
   if (range.end <= range.first)
     return messages;
-  int64_t held = state[range.end] - state[range.first];
-  RunBytes run = runBytes(range);
-  // The sums hold at i the pairs whose second part is i or before; in the run are those with second above its first.
-  held -= twiceState[range.end - 1] - twiceState[range.first];
-  run.kept -= twiceActivations[range.end - 1] - twiceActivations[range.first];
+  int64_t held = stateBytes(range) - (twiceState[range.end - 1] - twiceState[range.first]);
   for (const Pair &pair : farPairs)
-    if (pair.first >= range.first && pair.second < range.end) {
+    if (pair.first >= range.first && pair.second < range.end)
       held -= pair.stateBytes;
-      run.kept -= pair.activationBytes;
-    }
-  HeldBytes ofMicroBatches = heldBytes(problem, stage, {&run, 1}, update[range.end] - update[range.first]);
+  RunBytes run = runBytes(range);
+  HeldBytes ofMicroBatches = heldBytes(problem, stage, {&run, 1}, updateBytes(range));
   return held + ofMicroBatches.activations + ofMicroBatches.scratch + messages;
 }
 

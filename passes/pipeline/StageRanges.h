@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For problems of one chunk, where a stage is one run of parts: its time, its bytes,
-// and how far it can reach.
+// Of a run of parts: its time and its bytes. For problems of one chunk, where a stage is
+// one run: its bytes altogether, and how far it can reach.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_PIPELINE_STAGERANGES_H
@@ -19,8 +19,16 @@ namespace tgpt {
 
 class StageRanges {
 public:
-  /// Keeps a reference to the problem, which has one chunk.
+  /// Keeps a reference to the problem.
   explicit StageRanges(const StageProblem &problem);
+
+  int64_t nanoseconds(const PartRange &range) const { return time[range.end] - time[range.first]; }
+  /// As every part counts them: what parts share is in it several times.
+  int64_t stateBytes(const PartRange &range) const { return state[range.end] - state[range.first]; }
+  int64_t updateBytes(const PartRange &range) const { return update[range.end] - update[range.first]; }
+  RunBytes runBytes(const PartRange &range) const;
+
+  // Of problems of one chunk:
 
   int64_t nanoseconds(int64_t stage, int64_t firstLayer, int64_t endLayer) const;
   int64_t bytes(int64_t stage, int64_t firstLayer, int64_t endLayer) const;
@@ -47,7 +55,6 @@ private:
     int64_t stateBytes, activationBytes;
   };
   void addPairs(const SharedBytes &shared);
-  RunBytes runBytes(const PartRange &range) const;
 
   const StageProblem &problem;
   /// Sums over the parts before each; `twice` over the pairs of neighbours up to each.
