@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cost/SumNodes.h"
+#include "dialects/tgpt/SumCalls.h"
 #include "passes/lowering/StageLowering.h"
 #include <cmath>
 
@@ -93,23 +93,11 @@ static planir::Work workOf(cost::KernelKind kind) {
   return planir::Work::Vector;
 }
 
-/// Calls that share out the work of one: each adds up one node of a rank's chunks, or one part of its samples. Where a
-/// result is no sum, each does all of it.
-int64_t StageLowering::callsInsteadOfOne(Operation *op) {
-  if (op->getNumResults() != 1)
-    return 1;
-  if (auto part = op->getAttrOfType<PartAttr>(partAttributeName))
-    return part.getCount();
-  auto node = op->getAttrOfType<NodeAttr>(nodeAttributeName);
-  dist::MeshOp mesh = parts.mesh;
-  return node ? mostSumNodes(localChunksOf(op), mesh.sizeOf(dist::axesIn(node.getAxes()))) : 1;
-}
-
 CostAttr StageLowering::costOf(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost)
     return CostAttr::get(op->getContext(), 0, 0, 0);
-  int64_t calls = callsInsteadOfOne(op);
+  int64_t calls = callsInsteadOfOne(op, parts.mesh);
   return CostAttr::get(op->getContext(), cost.getFlops() / calls, cost.getBytesRead() / calls, cost.getBytesWritten(),
                        workOf(cost.getKernelKind()));
 }

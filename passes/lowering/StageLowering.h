@@ -73,7 +73,6 @@ private:
 
   void addChunks(mlir::Operation *op, int64_t chunks, mlir::NamedAttrList &scalars);
   mlir::FailureOr<mlir::DictionaryAttr> scalarsOf(KernelOpInterface op, int64_t accumulated);
-  int64_t callsInsteadOfOne(mlir::Operation *op);
   planir::CostAttr costOf(mlir::Operation *op);
   planir::CostAttr costWithAccumulation(mlir::Operation *op, int64_t accumulated);
   void countModelFlops(KernelOpInterface op);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An accumulate that a kernel takes in costs a read; what runs wherever it is used costs nothing.
+// An accumulate that a kernel takes in costs a read; what runs wherever it is used costs nothing;
+// ops that share out one sum cost what their calls in the plan do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include "cost/KernelTime.h"
 #include "dialects/dist/CollectiveSeconds.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/tgpt/SumCalls.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -66,6 +68,8 @@ private:
 } // namespace
 
 void LayerTimes::addKernels() {
+  auto meshes = module.getOps<dist::MeshOp>();
+  dist::MeshOp mesh = meshes.empty() ? dist::MeshOp() : *meshes.begin();
   llvm::DenseSet<Operation *> fused;
   for (Operation &op : places.ops())
     for (OpResult result : op.getResults())
@@ -77,8 +81,9 @@ void LayerTimes::addKernels() {
     bool isKernel = isa<KernelOpInterface>(op) || (isa<AccumulateOp>(op) && !fused.contains(&op));
     if (!cost || place.part < 0 || !isKernel || op.hasTrait<dist::Communicates>())
       continue;
-    cost::KernelFacts facts = {double(cost.getFlops()), double(cost.getBytesRead()), double(cost.getBytesWritten()),
-                               dtypeOf(&op), cost.getKernelKind()};
+    int64_t calls = callsInsteadOfOne(&op, mesh);
+    cost::KernelFacts facts = {double(cost.getFlops() / calls), double(cost.getBytesRead() / calls),
+                               double(cost.getBytesWritten()), dtypeOf(&op), cost.getKernelKind()};
     for (OpResult result : op.getResults())
       if (fusedAccumulate(result)) // the sum so far is read too
         facts.bytesRead += double(bytesOf(result.getType()));

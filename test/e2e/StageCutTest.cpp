@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/StageCut.h"
+#include "cost/KernelTime.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/tgpt/Tgpt.h"
@@ -300,6 +301,51 @@ TEST(StageCutTest, acceptedCutsKeepTheLimit) {
         EXPECT_LE(double(bytes), double(problem.limitBytes) / (1 - mostBelow));
     }
     EXPECT_FALSE(last.empty());
+  }
+}
+
+/// Of a stage's calls for a micro-batch in f32, by what the plan says that each costs.
+double secondsOfCalls(planir::StageOp stage) {
+  double seconds = 0;
+  for (auto segment : stage.getBody().getOps<planir::SegmentOp>())
+    for (auto call : segment.getBody().getOps<planir::KernelOp>()) {
+      planir::CostAttr cost = call.getCost();
+      bool isOfMicroBatch =
+          segment.getKind() == planir::SegmentKind::Forward || segment.getKind() == planir::SegmentKind::Backward;
+      cost::KernelKind kind = cost.getWork() == planir::Work::MatrixProduct ? cost::KernelKind::MatrixProduct
+                              : cost.getWork() == planir::Work::Attention   ? cost::KernelKind::Attention
+                                                                            : cost::KernelKind::Vector;
+      cost::KernelFacts facts = {double(cost.getFlops()), double(cost.getBytesRead()), double(cost.getBytesWritten()),
+                                 cost::Dtype::F32, kind};
+      seconds += isOfMicroBatch ? cost::kernelSeconds(cost::defaultDevice(), facts) : 0;
+    }
+  return seconds;
+}
+
+// Where an op is written once for each node of a rank's chunks, or each part of its samples, the ops share out one sum:
+// what the cut counts of them is what their calls take. The plan has some calls more (constants), of few bytes.
+TEST(StageCutTest, stagesTakeAsLongAsTheirCalls) {
+  InProcessCompiler compiler;
+  ModelRecipe recipe = recipeOf("gpt2-124m");
+  for (auto [chunks, samples] : {std::pair<int64_t, int64_t>{0, 2}, {8, 2}, {12, 2}, {8, 3}}) {
+    CompileOptions options = optionsOf(2, 2, 4);
+    options.dtype = "f32";
+    options.microBatchSamples = samples;
+    options.reduction = chunks > 0 ? "canonical" : "fast";
+    options.reductionChunks = chunks > 0 ? chunks : options.reductionChunks;
+    OwningOpRef<ModuleOp> module = compiler.importModel(recipe);
+    compiler.runPhases(*module, options, "", "plan");
+    StageSummary summary = *readStageReport(*module);
+    size_t stage = 0;
+    for (auto program : module->getOps<planir::ProgramOp>())
+      for (auto planned : program.getBody().getOps<planir::StageOp>()) {
+        double chosenBy = double(summary.cut.ranks.at(stage).nanoseconds()) / 1e9, calls = secondsOfCalls(planned);
+        std::printf("gpt2-124m, %ld chunks, %ld samples, stage %zu: %.3f ms by the cut, %.3f ms of calls\n",
+                    long(chunks), long(samples), stage, chosenBy * 1e3, calls * 1e3);
+        EXPECT_NEAR(chosenBy / calls, 1, 0.005) << chunks << " chunks, " << samples << " samples, stage " << stage;
+        ++stage;
+      }
+    EXPECT_EQ(stage, 2u);
   }
 }
 
