@@ -10,6 +10,7 @@
 #include "cost/cluster/ClusterFile.h"
 #include "cost/cluster/YamlText.h"
 #include <algorithm>
+#include <limits>
 
 namespace tgpt::cost {
 namespace {
@@ -33,7 +34,6 @@ YamlSection::YamlSection(const YAML::Node &node, std::string name, std::string f
   if (!node.IsMap())
     fail(node, this->name + " is not a map; accepted: keys with values, like 'name: mine'");
   std::vector<std::string> keys = required;
-  std::map<std::string, int> keyLines;
   keys.insert(keys.end(), optional.begin(), optional.end());
   for (const auto &entry : node) {
     std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
@@ -78,8 +78,8 @@ bool YamlSection::truth(const std::string &key, const char *meaning) const {
 double YamlSection::deviceNumber(const DeviceField &field, const std::string &key) const {
   const YAML::Node &value = at(key);
   std::optional<double> figure = value.IsScalar() ? parseNumber(value.Scalar()) : std::nullopt;
-  double number = figure.value_or(0);
-  std::string fault = figure ? faultOf(field, number) : "expected a number";
+  double number = figure.value_or(std::numeric_limits<double>::quiet_NaN());
+  std::string fault = faultOf(field, number);
   if (!fault.empty())
     refuse(field.key, value, fault.substr(std::string("expected ").size()) + " (" + field.meaning + ")");
   return number;
@@ -120,9 +120,13 @@ void YamlSection::fail(const YAML::Node &where, const std::string &message) cons
   throw ClusterError(fileName + ":" + std::to_string(lineOf(where)) + ": " + message);
 }
 
+// A value that is empty ends where the next key begins.
 void YamlSection::refuse(const std::string &key, const YAML::Node &value, const std::string &accepted) const {
-  std::string given = value.IsScalar() ? quotedValue(value.Scalar()) : "not a single value";
-  fail(value, key + " is " + (value.IsSequence() ? "a list" : given) + "; accepted: " + accepted);
+  std::string message = key + " is " + describedValue(value) + "; accepted: " + accepted;
+  auto line = keyLines.find(key);
+  if (value.IsNull() && line != keyLines.end())
+    throw ClusterError(fileName + ":" + std::to_string(line->second) + ": " + message);
+  fail(value, message);
 }
 
 } // namespace tgpt::cost

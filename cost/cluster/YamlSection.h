@@ -60,6 +60,7 @@ private:
 
   std::string name, fileName;
   std::map<std::string, YAML::Node> values;
+  std::map<std::string, int> keyLines;
 };
 
 } // namespace tgpt::cost

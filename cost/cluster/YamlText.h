@@ -25,6 +25,8 @@ YAML::Node soleDocument(const std::string &text);
 
 /// A value in quotes, for an error: its first line, and no more than fits one.
 std::string quotedValue(const std::string &value);
+/// Any value for an error: a list as it would be written in one line, and no more than fits one.
+std::string describedValue(const YAML::Node &node);
 
 } // namespace tgpt::cost
 

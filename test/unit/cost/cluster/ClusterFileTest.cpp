@@ -69,8 +69,9 @@ TEST(ClusterFileTest, refusalsNameFileLineKeyAndWhatIsAccepted) {
             "c.yaml:5: key 'memory_bytes' is missing in device; needed: name, mem");
   EXPECT_EQ(errorWith("  memory_bytes: 84943715697", "  memory_bytes: -5"),
             "c.yaml:7: memory_bytes is '-5'; accepted: a number from 1e-12 to 1e24 (memory that a program can get)");
-  EXPECT_EQ(errorWith("  memory_bytes: 84943715697", "  memory_bytes: 80 GiB"),
-            "c.yaml:7: memory_bytes is '80 GiB'; accepted: a number (memory that a program can get)");
+  EXPECT_EQ(
+      errorWith("  memory_bytes: 84943715697", "  memory_bytes: 80 GiB"),
+      "c.yaml:7: memory_bytes is '80 GiB'; accepted: a number from 1e-12 to 1e24 (memory that a program can get)");
   EXPECT_EQ(errorWith("  memory_bytes: 84943715697", "  memory_bytes: 5"),
             "c.yaml:10: reserved_bytes must be less than memory_bytes");
   EXPECT_EQ(errorWith("  memory_bytes: 84943715697", "  memory_bytes: 5\n  memory_bytes: 6"),
@@ -86,18 +87,45 @@ TEST(ClusterFileTest, refusalsNameFileLineKeyAndWhatIsAccepted) {
       errorWith("  attention_efficiency: [[1e9, 0.332]]", "  attention_efficiency: 0.3"),
       "c.yaml:25: attention_efficiency is '0.3'; accepted: a list of points [size, share] with sizes above 0 that "
       "ascend and shares from 0.0001 to 1, like [[1e9, 0.4], [1e11, 0.8]]");
-  EXPECT_EQ(errorWith("  attention_efficiency: [[1e9, 0.332]]", "  attention_efficiency: [[1e9, 1.5]]").substr(0, 46),
-            "c.yaml:25: attention_efficiency is a list; acc");
+  EXPECT_EQ(errorWith("  attention_efficiency: [[1e9, 0.332]]", "  attention_efficiency: [[1e9, 1.5]]").substr(0, 48),
+            "c.yaml:25: attention_efficiency is [1e9, 1.5]; a");
   EXPECT_EQ(errorWith("name: dgx-h100", "name: a/b"),
             "c.yaml:2: name is 'a/b'; accepted: letters, digits, '_', '-' and '.'");
   EXPECT_EQ(errorWith("  kernel_launch_seconds: 4.8e-6", "  kernel_launch_seconds: \"4.8e-6\n\n  s\""),
-            "c.yaml:15: kernel_launch_seconds is '4.8e-6...'; accepted: a number (fixed cost of a kernel)");
+            "c.yaml:15: kernel_launch_seconds is '4.8e-6...'; accepted: 0 or a number from 1e-12 to 1e24 (fixed cost "
+            "of a kernel)");
   EXPECT_EQ(errorWith("ranks_per_node: 8", "ranks_per_node: " + std::string(70, '8')).substr(0, 97),
             "c.yaml:29: ranks_per_node is '" + std::string(60, '8') + "...'; a");
   EXPECT_EQ(errorWith("ranks_per_node: 8", "device:\n  name: second"),
             "c.yaml:29: device is given twice, first in line 4");
   EXPECT_EQ(errorWith("name: dgx-h100", "name: [").substr(0, 26), "c.yaml:5: not valid YAML: ");
   EXPECT_EQ(errorWith("device:", "device: 5\nmachine:").substr(0, 43), "c.yaml:5: unknown key 'machine' in the clus");
+}
+
+// What no one means to write: a clear error all the same, in one line and at once.
+TEST(ClusterFileTest, hostileFilesAreRefused) {
+  auto errorOf = [](const std::string &text) {
+    try {
+      parseCluster(text, "c.yaml");
+    } catch (const ClusterError &error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(
+      errorWith("  memory_bytes_per_second: 3.35e12", "  memory_bytes_per_second: 1e400"),
+      "c.yaml:12: memory_bytes_per_second is '1e400'; accepted: a number from 1e-12 to 1e24 (peak of the memory)");
+  EXPECT_EQ(errorWith("ranks_per_node: 8", "ranks_per_node:"),
+            "c.yaml:29: ranks_per_node is empty; accepted: a whole number from 1 to 1073741824 (ranks that one node "
+            "holds)");
+  EXPECT_EQ(errorWith("ranks_per_node: 8", "ranks_per_node: {a: 1}").substr(0, 45),
+            "c.yaml:29: ranks_per_node is a map; accepted:");
+  EXPECT_EQ(errorWith("name: dgx-h100", "name: &a [*a, b]").substr(0, 24), "c.yaml:2: name is [[[[[[");
+  EXPECT_EQ(errorWith("name: dgx-h100", std::string("name: a\0b", 9)), "c.yaml:2: a byte is 0, expected text");
+  EXPECT_EQ(errorOf(std::string(100000, '[')),
+            "c.yaml:1: maps and lists are nested too deeply, expected fewer than 500 in each other");
+  EXPECT_EQ(errorOf("").substr(0, 38), "c.yaml:1: the cluster is not a map; ac");
+  EXPECT_EQ(errorOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n").substr(0, 27), "c.yaml:1: unknown key 'a' i");
 }
 
 TEST(ClusterFileTest, ranksMayShareCores) {
