@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Formats only. States are in GB, as papers have them; what has to fit is in GiB too.
+// Formats only. States are in GB (or MB), as papers have them; what has to fit is in GiB too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "compiler/report/TextTable.h"
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 using namespace tgpt;
 
@@ -24,9 +25,13 @@ static std::string number(double value) {
   return text;
 }
 
-static std::string gigabytes(double bytes) {
+/// In GB, unless that would be a few hundredths of one.
+static std::string decimal(double bytes) {
+  auto [unit, scale] = bytes == 0 || bytes >= 1e8 ? std::pair("GB", 1e9)
+                       : bytes >= 1e5             ? std::pair("MB", 1e6)
+                                                  : std::pair("kB", 1e3);
   char text[48];
-  std::snprintf(text, sizeof text, "%.2f GB", bytes / 1e9);
+  std::snprintf(text, sizeof text, "%.2f %s", bytes / scale, unit);
   return text;
 }
 
@@ -57,8 +62,8 @@ static std::string statesText(const Ledger &ledger) {
   Rows rows = {{"zero", "parameters", "gradients", "optimizer", "together", ""}};
   for (size_t zero = 0; zero < ledger.states.size(); ++zero) {
     const cost::RankMemory &memory = ledger.states[zero];
-    rows.push_back({std::to_string(zero), gigabytes(memory.parameterBytes), gigabytes(memory.gradientBytes),
-                    gigabytes(memory.optimizerBytes), gigabytes(memory.stateBytes()), binary(memory.stateBytes())});
+    rows.push_back({std::to_string(zero), decimal(memory.parameterBytes), decimal(memory.gradientBytes),
+                    decimal(memory.optimizerBytes), decimal(memory.stateBytes()), binary(memory.stateBytes())});
   }
   return text + "\n" + alignedTable(rows);
 }
@@ -83,7 +88,7 @@ static std::string kvCacheText(const Ledger &ledger) {
   const KvCacheRequest &cache = ledger.request.kvCache;
   return "KV cache of decoding, 2 L H D S B bytes: 2 x " + number(shape.layers) + " x " + number(shape.kvHeads) +
          " x " + number(shape.headDim) + " x " + number(cache.tokens) + " x " + number(cache.sequences) + " x " +
-         number(cache.elementBytes) + " (" + cache.type + ") = " + gigabytes(ledger.kvCacheBytes) + ", " +
+         number(cache.elementBytes) + " (" + cache.type + ") = " + decimal(ledger.kvCacheBytes) + ", " +
          binary(ledger.kvCacheBytes) + "\n";
 }
 
@@ -93,7 +98,7 @@ static std::string togetherText(const Ledger &ledger) {
   return "together, zero=" + std::to_string(run.zero) + " recompute=" + recomputeName(run.recompute) +
          (run.sequenceParallel ? " sp" : "") + ": states " + binary(memory.stateBytes()) + " + activations " +
          binary(memory.activationBytes) + " + at work " + binary(memory.workingBytes) + " = " +
-         gigabytes(memory.totalBytes()) + ", " + binary(memory.totalBytes()) + "\n";
+         decimal(memory.totalBytes()) + ", " + binary(memory.totalBytes()) + "\n";
 }
 
 /// What its estimate leaves out, as far as it matters here.
@@ -102,7 +107,7 @@ static std::string megatronText(const Ledger &ledger) {
   const cost::ModelShape &shape = ledger.request.shape;
   const cost::Execution &run = ledger.request.run;
   std::string text = "Megatron-LM's estimate of the first stage: states " + binary(estimate.stateBytes()) +
-                     " + activations " + binary(estimate.activationBytes) + " = " + gigabytes(estimate.totalBytes()) +
+                     " + activations " + binary(estimate.activationBytes) + " = " + decimal(estimate.totalBytes()) +
                      ", " + binary(estimate.totalBytes()) + "\n";
   auto because = [&](bool holds, const std::string &reason) { text += holds ? "  " + reason + "\n" : ""; };
   because(true, "it counts " + number(estimate.bytesPerParameter) + " bytes a parameter: gradients in 32 bits" +

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tgpt-plan/LedgerFlags.h"
+#include <cmath>
+#include <stdexcept>
 
 using namespace tgpt;
 
@@ -32,10 +34,30 @@ static void addChoice(CLI::App &command, const std::string &name, std::string &t
   command.add_option_function<std::string>(name, choose, description)->type_name(values)->default_str(target);
 }
 
+/// A number, or thousands, millions, billions or trillions of them.
+static double readParameters(const std::string &text) {
+  std::size_t end = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &end);
+  } catch (const std::logic_error &) {
+    end = 0; // none, or none that a double holds
+  }
+  const std::string suffixes = "KMBT";
+  std::size_t suffix = end + 1 == text.size() ? suffixes.find(text.back()) : std::string::npos;
+  if (end == 0 || (end != text.size() && suffix == std::string::npos))
+    throw CLI::ValidationError("--parameters", "'" + text + "' is no number, expected one such as 7e9 or 7B");
+  return suffix == std::string::npos ? number : std::round(number * std::pow(1e3, static_cast<double>(suffix + 1)));
+}
+
 static void addShapeOptions(CLI::App &command, LedgerFlags &flags) {
   command.add_option("model", flags.model, "recipe of a model (recipes/models); options replace its figures")
       ->type_name("RECIPE.yaml");
-  command.add_option("--parameters", flags.parameters, "parameters alone, in place of a shape: 7e9");
+  command
+      .add_option_function<std::string>(
+          "--parameters", [&flags](const std::string &text) { flags.parameters = readParameters(text); },
+          "parameters alone, in place of a shape: 7e9, or 7B (K, M, B, T)")
+      ->type_name("NUMBER");
   command.add_option("--layers", flags.layers, "layers");
   command.add_option("--hidden", flags.hidden, "width of the residual stream");
   command.add_option("--heads", flags.heads, "query heads");
