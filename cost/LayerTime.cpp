@@ -7,6 +7,7 @@
 
 #include "cost/LayerTime.h"
 #include "cost/CollectiveTime.h"
+#include <algorithm>
 #include <cmath>
 
 namespace tgpt::cost {
@@ -121,23 +122,19 @@ void elementwise(const Machine &machine, const ModelShape &shape, const Executio
 
 /// Two reductions forward and two backward (arXiv 1909.08053, section 3); with sequence parallelism each is an
 /// all_gather and a reduce_scatter. That backward gathers the saved inputs once more is hidden behind the gradient of
-/// the products (arXiv 2205.05198, section 4.2.2).
+/// the products (arXiv 2205.05198, section 4.2.2). Of the rest a share is hidden, but no more than the gradients of
+/// weights take, which it runs beside: between nodes, where it takes longer than these, most of it shows.
 void tensorCommunication(const Machine &machine, const ModelShape &shape, const Execution &run, const LocalSizes &local,
                          LayerParts &parts) {
   if (run.tp <= 1)
     return;
   double bytes = run.elementBytes * local.tokens * shape.hidden;
-  double exposed = 1 - machine.software.tensorOverlap;
   const Topology &topology = machine.topology;
-  if (!run.sequenceParallel) {
-    parts.forwardCommunication = exposed * 2 * allReduceSeconds(topology, run.tensorGroup(), bytes);
-    parts.backwardCommunication = parts.forwardCommunication;
-    return;
-  }
-  double gather = allGatherSeconds(topology, run.tensorGroup(), bytes);
-  double scatter = reduceScatterSeconds(topology, run.tensorGroup(), bytes);
-  parts.forwardCommunication = exposed * 2 * (gather + scatter);
-  parts.backwardCommunication = parts.forwardCommunication;
+  double both = run.sequenceParallel ? allGatherSeconds(topology, run.tensorGroup(), bytes) +
+                                           reduceScatterSeconds(topology, run.tensorGroup(), bytes)
+                                     : allReduceSeconds(topology, run.tensorGroup(), bytes);
+  double pass = 2 * both, hidden = std::min(2 * pass * machine.software.tensorOverlap, parts.weightProducts);
+  parts.forwardCommunication = parts.backwardCommunication = pass - hidden / 2;
 }
 
 /// Keys and values travel round the ring of cp ranks while attention computes; what it can't hide is exposed. Each

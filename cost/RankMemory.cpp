@@ -99,7 +99,11 @@ double stageParameters(const ModelShape &shape, const Execution &run, double sta
   // rank.
   double whole = 2 * (shape.layerNorm ? 2 : 1) * shape.hidden + (shape.biases ? 2 * shape.hidden : 0) +
                  (shape.qkNorm ? 2 * shape.headDim : 0);
-  double parameters = layersOfStage(shape, run, stage) * ((shape.layerParameters() - whole) / run.tp + whole);
+  // With more tp ranks than key-value heads, several hold the same one.
+  double keysAndValues = 2 * (shape.hidden + (shape.biases ? 1 : 0));
+  double sharded = shape.layerParameters() - whole - keysAndValues * shape.keyValueWidth();
+  double layer = sharded / run.tp + keysAndValues * keyValueWidth(shape, run) + whole;
+  double parameters = layersOfStage(shape, run, stage) * layer;
   if (first)
     parameters += vocabulary / run.tp + shape.learnedPositions * shape.hidden;
   if (last)

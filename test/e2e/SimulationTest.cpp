@@ -321,10 +321,14 @@ TEST(SimulatedPlan, theClosedFormOfAStepIsNear) {
     int64_t zero;
     const char *schedule;
   };
-  const Row rows[] = {
-      {"llama2-7b", {8, 1, 1, 1, 4}, false, 1, "1f1b"},         {"llama3-8b", {1, 1, 8, 1, 8}, false, 0, "1f1b"},
-      {"llama3-8b", {4, 1, 2, 1, 8}, true, 3, "1f1b"},          {"llama3-70b", {2, 4, 8, 1, 16}, true, 1, "1f1b"},
-      {"llama3-70b", {2, 4, 8, 1, 16}, true, 1, "zero-bubble"}, {"llama3-405b", {128, 16, 8, 2, 32}, true, 1, "1f1b"}};
+  const Row rows[] = {{"llama2-7b", {8, 1, 1, 1, 4}, false, 1, "1f1b"},
+                      {"llama3-8b", {1, 1, 8, 1, 8}, false, 0, "1f1b"},
+                      {"llama3-8b", {4, 1, 2, 1, 8}, true, 3, "1f1b"},
+                      {"llama3-70b", {2, 4, 8, 1, 16}, true, 1, "1f1b"},
+                      {"llama3-70b", {2, 4, 8, 1, 16}, true, 1, "zero-bubble"},
+                      {"llama3-405b", {128, 16, 8, 2, 32}, true, 1, "1f1b"},
+                      {"llama3-70b", {4, 1, 16, 1, 16}, true, 1, "1f1b"},
+                      {"llama3-70b", {1, 1, 64, 1, 4}, true, 0, "1f1b"}}; // tp across nodes
   InProcessCompiler compiler;
   cost::Cluster cluster = clusterOf("dgx-h100");
   std::printf("%-12s %4s %3s %3s %3s %5s  %10s  %10s  ratio\n", "recipe", "dp", "pp", "tp", "vpp", "zero", "simulated",

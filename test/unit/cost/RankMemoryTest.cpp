@@ -119,6 +119,23 @@ TEST(RankMemoryTest, stagesAndRanksHoldTheModelOnce) {
   EXPECT_DOUBLE_EQ(sum, shape.parameters());
 }
 
+// LLaMA 3 70B has 8 key-value heads: of 64 tp ranks each has a whole one, as 7 others do. 1250500608 are those of its
+// plan.
+TEST(RankMemoryTest, ranksBeyondTheKeyValueHeadsShareThem) {
+  ModelShape shape = llama7b();
+  shape.layers = 80;
+  shape.hidden = 8192;
+  shape.heads = 64;
+  shape.kvHeads = 8;
+  shape.ffnHidden = 28672;
+  shape.vocabulary = 128256;
+  Execution run;
+  run.tp = 64;
+  EXPECT_DOUBLE_EQ(stageParameters(shape, run, 0), 1250500608.);
+  run.tp = 1;
+  EXPECT_DOUBLE_EQ(stageParameters(shape, run, 0), shape.parameters());
+}
+
 TEST(RankMemoryTest, theFullestStageMayBeTheSecond) {
   ModelShape shape = gpt22b();
   shape.layers = 22;

@@ -88,6 +88,26 @@ TEST(StepTimeTest, tensorParallelismReducesTwiceEachWay) {
   EXPECT_LT(sharded.forwardElementwise, parts.forwardElementwise);
 }
 
+// A share is hidden, beside the gradients of weights: no more than these take.
+TEST(StepTimeTest, tensorCommunicationHidesBesideWeightGradients) {
+  Machine machine = roundMachine();
+  ModelShape shape = llama7b();
+  Execution run;
+  run.tp = 8;
+  double all = 2 * layerParts(machine, shape, run).forwardCommunication;
+  machine.software.tensorOverlap = 0.25;
+  LayerParts inNode = layerParts(machine, shape, run);
+  ASSERT_LT(0.25 * all, inNode.weightProducts);
+  EXPECT_DOUBLE_EQ(inNode.forwardCommunication + inNode.backwardCommunication, 0.75 * all);
+  run.tp = 32;
+  machine.software.tensorOverlap = 0;
+  double across = 2 * layerParts(machine, shape, run).forwardCommunication;
+  machine.software.tensorOverlap = 0.25;
+  LayerParts exposed = layerParts(machine, shape, run);
+  ASSERT_GT(0.25 * across, exposed.weightProducts);
+  EXPECT_DOUBLE_EQ(exposed.forwardCommunication + exposed.backwardCommunication, across - exposed.weightProducts);
+}
+
 TEST(StepTimeTest, gradientsAreReducedOverTheLinksOfTheirGroup) {
   Machine machine = roundMachine();
   ModelShape shape = llama7b();
