@@ -142,10 +142,17 @@ bool ExactPlans::addRow(const Scored &scored) {
   return smaller && addRow(evaluate(problem, *smaller));
 }
 
+/// Whether there are as many rows as asked for that no other candidate is ahead of. One that was compiled in place of a
+/// plan that did not fit may be slower than the next by far.
+bool ExactPlans::hasEnough(const Scored &next, int64_t count) const {
+  auto isAhead = [&](const PlannedRow &row) { return row.scored.seconds <= next.seconds; };
+  return std::count_if(rows.begin(), rows.end(), isAhead) >= count && isSettled(next);
+}
+
 void ExactPlans::compileFastest(const search::SearchResult &found, int64_t count) {
   int64_t attempts = 0, most = 4 * request.exact;
   for (const Scored &scored : found.ranked) {
-    if (attempts >= most || (static_cast<int64_t>(rows.size()) >= count && isSettled(scored)))
+    if (attempts >= most || hasEnough(scored, count))
       return;
     if (hasGrid(scored.candidate))
       continue;

@@ -44,6 +44,7 @@ public:
 
 private:
   bool isSettled(const search::Scored &next) const;
+  bool hasEnough(const search::Scored &next, int64_t count) const;
   bool isTried(const search::Candidate &candidate) const;
   bool hasGrid(const search::Candidate &candidate) const;
   void compileFastest(const search::SearchResult &found, int64_t count);

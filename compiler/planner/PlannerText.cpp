@@ -7,6 +7,7 @@
 
 #include "compiler/planner/PlannerText.h"
 #include "compiler/report/TextTable.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -123,19 +124,35 @@ std::string lossText(const PlannerReport &report, const search::Scored &plan) {
          mainPartsText(difference);
 }
 
+/// What the simulator says beside the closed forms, of two plans that were compiled.
+std::string simulatedLossText(const PlannedRow &winner, const PlannedRow &row) {
+  if (!winner.compiled || !winner.compiled->simulated || !row.compiled || !row.compiled->simulated)
+    return "";
+  double seconds = row.seconds() - winner.seconds();
+  return "; simulated " + signedSecondsText(seconds) + " (" + (seconds < 0 ? "" : "+") +
+         percent(seconds / winner.seconds()) + ")";
+}
+
 std::string lossesText(const PlannerReport &report) {
   if (report.rows.size() < 2 && !report.compared)
     return "";
   std::string text = "\nwhat the others pay against 1, by closed forms:\n";
   for (std::size_t i = 1; i < report.rows.size(); ++i)
-    text += "  " + std::to_string(i + 1) + ": " + lossText(report, report.rows[i].scored) + "\n";
+    text += "  " + std::to_string(i + 1) + ": " + lossText(report, report.rows[i].scored) +
+            simulatedLossText(report.rows.front(), report.rows[i]) + "\n";
   if (report.compared) {
     bool isCompiled = report.compared->compiled.has_value();
     double missing = isCompiled ? 0 : report.compared->scored.bytes - report.comparedLimit.value_or(0);
     text += "  compared: " + lossText(report, report.compared->scored) +
+            simulatedLossText(report.rows.front(), *report.compared) +
             (missing > 0 ? "; it does not fit, by " + plainBytesText(missing) : "") + "\n";
   }
   return text;
+}
+
+bool isRefused(const PlannerReport &report, const search::Scored &plan) {
+  return std::any_of(report.refused.begin(), report.refused.end(),
+                     [&](const RefusedRow &row) { return row.scored.candidate == plan.candidate; });
 }
 
 std::string alternativesText(const PlannerReport &report) {
@@ -148,7 +165,7 @@ std::string alternativesText(const PlannerReport &report) {
     const std::optional<search::Scored> &best = report.found.best[i];
     text += std::string("  ") + kind.name + ": " +
             (best ? plainSecondsText(best->seconds) + ", " + lossText(report, *best) + " [" +
-                        shortText(best->candidate) + "]"
+                        shortText(best->candidate) + "]" + (isRefused(report, *best) ? "; refused, see below" : "")
                   : std::string("nothing fits")) +
             "\n";
   }

@@ -32,7 +32,7 @@ void tgpt::addSearchOptions(CLI::App &app, SearchFlags &flags) {
   app.add_option("model", request.modelPath, "model (.mlir, .mlirbc) or recipe (.yaml)")->type_name("MODEL");
   app.option_defaults()->group("Search");
   app.add_option("--cluster", request.clusterPath, "cluster file (recipes/clusters)")->type_name("FILE");
-  app.add_option("--global-batch", request.globalBatch, "sequences of a step");
+  app.add_option("--global-batch", flags.globalBatch, "sequences of a step");
   app.add_option("--gpus", request.gpus, "ranks (default: as many as the cluster has)");
   app.add_option("--dtype", request.dtype, "compute dtype: bf16, f16 or f32")->capture_default_str();
   app.add_option("--memory-gib", request.memoryGib, "GiB that a rank's arena may take (default: what the device has)");
@@ -55,8 +55,9 @@ static PlannerRequest requestOf(const SearchFlags &flags) {
   PlannerRequest request = flags.request;
   if (request.clusterPath.empty())
     throw PlannerError("--cluster is missing; recipes/clusters has some");
-  if (request.globalBatch == 0)
+  if (!flags.globalBatch)
     throw PlannerError("--global-batch is missing: the sequences of a step");
+  request.globalBatch = *flags.globalBatch;
   if (flags.format != "text" && flags.format != "json")
     throw PlannerError("--format is '" + flags.format + "', expected text or json");
   if (!flags.output.empty() && request.exact == 0)

@@ -21,6 +21,7 @@ struct SearchFlags {
   PlannerRequest request;
   std::map<std::string, std::string> pins; ///< by name of the choice
   std::optional<std::string> compare;
+  std::optional<int64_t> globalBatch;
   std::string output, format = "text";
   bool json = false, quiet = false;
 };

@@ -16,6 +16,21 @@
 #include <iostream>
 #include <stdexcept>
 
+/// "Could not convert: --gpus = 8.5", as an error that says what is accepted.
+static std::string conversionText(const CLI::App &app, const std::string &message) {
+  std::size_t name = message.find("--"), equals = message.find(" = ");
+  if (name == std::string::npos || equals == std::string::npos || equals < name)
+    return message;
+  std::string flag = message.substr(name, equals - name);
+  const CLI::App *command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+  const CLI::Option *option = command->get_option_no_throw(flag);
+  std::string type = option ? option->get_type_name() : "";
+  return flag + " is '" + message.substr(equals + 3) + "', expected " +
+         (type.starts_with("INT") ? "a whole number"
+          : type == "BOOLEAN"     ? "true or false"
+                                  : "a number");
+}
+
 static int run(int argc, char **argv) {
   CLI::App app("Finds the best plan to train a model on a cluster; says what a model needs.", "tgpt-plan");
   app.set_version_flag("--version", "tgpt-plan " TGPT_VERSION);
@@ -27,6 +42,8 @@ static int run(int argc, char **argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success &asked) { // help or version
     return app.exit(asked);
+  } catch (const CLI::ConversionError &error) {
+    throw std::runtime_error(conversionText(app, error.what()) + " (see tgpt-plan --help)");
   } catch (const CLI::ParseError &error) {
     throw std::runtime_error(std::string(error.what()) + " (see tgpt-plan --help)");
   }
