@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace tgpt::runtime;
 using namespace tgpt::test;
@@ -125,6 +126,19 @@ TEST(Registry, BackendsHaveTheSameKernels) {
   }
   EXPECT_EQ(kernelNames(KernelBackend::Cpu), kernelNames(KernelBackend::Reference));
   EXPECT_EQ(findKernel(KernelBackend::Cpu, "no_such_kernel"), nullptr);
+}
+
+/// Cases that a program has no time for leave none of a kernel's dtypes out.
+TEST(Registry, EveryDtypeOfAKernelIsJudged) {
+  using Pair = std::pair<std::string, DType>;
+  std::set<Pair> all, judged;
+  for (const Case &kase : allCases()) {
+    all.emplace(kase.kernel, kase.compute);
+    if (isJudged(kase))
+      judged.emplace(kase.kernel, kase.compute);
+  }
+  for (const Pair &pair : all)
+    EXPECT_TRUE(judged.count(pair)) << pair.first << " in " << name(pair.second);
 }
 
 TEST(Registry, EveryKernelHasCases) {
