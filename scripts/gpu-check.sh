@@ -60,6 +60,7 @@ check_tools() {
   need nvcc "the CUDA toolkit 12.8 or newer; have its bin on PATH, or say where it is in CUDA_HOME"
   need cmake "3.25 or newer"
   need ninja "the build"
+  need protoc "protobuf's compiler"
   [ -n "$plans" ] || [ -d /usr/lib/llvm-22/lib/cmake/mlir ] ||
     lacks "LLVM and MLIR 22 (/usr/lib/llvm-22), for the compiler: make plans elsewhere with --make-plans=DIR, and give them with --plans=DIR"
   local header

@@ -13,8 +13,9 @@
 // logits, dlogits T[tokens,v], labels i32[tokens], lse A[tokens], loss_sum, count,
 // dloss A[]. A block has a token. Forward it reads the row twice, the second time from
 // the second-level cache: 1 element of memory traffic for each, 75% of the memory's
-// bandwidth expected; backward 2 elements, 85%. Sums of a row in A, of the tokens in f64,
-// by one block.
+// bandwidth expected; backward 2 elements, 85%. They are apart, since the two are segments
+// of a schedule that may put others between them; as one they would read the logits once
+// less. Sums of a row in A, of the tokens in f64, by one block.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/Fault.h"
