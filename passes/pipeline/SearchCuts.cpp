@@ -35,8 +35,8 @@ public:
         areFew(countCuts(problem.layers(), problem.virtualStages()) <= mostOfFewCuts) {}
 
   /// One that fits, and the best of these; else, of few, the one that comes closest.
-  SearchedCut run() {
-    bool isProven = areFew || !isAsGoodAsCanBe() ? visit(0) : true;
+  SearchedCut run(bool isSettled) {
+    bool isProven = areFew || !(isSettled || isAsGoodAsCanBe()) ? visit(0) : true;
     if (areFew && judgement.mostBytesAbove > 0) {
       mostAbove = unbounded;
       visit(0);
@@ -122,6 +122,6 @@ bool CutSearch::visit(int64_t above) {
   return true;
 }
 
-SearchedCut tgpt::searchCuts(const StageProblem &problem, std::vector<int64_t> start) {
-  return CutSearch(problem, std::move(start)).run();
+SearchedCut tgpt::searchCuts(const StageProblem &problem, std::vector<int64_t> start, bool isSettled) {
+  return CutSearch(problem, std::move(start)).run(isSettled);
 }

@@ -27,8 +27,10 @@ struct SearchedCut {
   bool isProven = false;       ///< no cut fits that this one does not, and none that fits is faster
 };
 
-/// The best cut there is, or, where the search ends before, the best of `start` and those that were found.
-SearchedCut searchCuts(const StageProblem &problem, std::vector<int64_t> start);
+/// The best cut there is, or, where the search ends before, the best of `start` and those that were found. `isSettled`:
+/// no cut is faster than `start`, or where it does not fit none fits; then there is nothing to look for among many
+/// cuts.
+SearchedCut searchCuts(const StageProblem &problem, std::vector<int64_t> start, bool isSettled);
 
 } // namespace tgpt
 

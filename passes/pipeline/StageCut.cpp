@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/StageCut.h"
+#include "passes/pipeline/EqualLayers.h"
 #include "passes/pipeline/MoveLayers.h"
 #include "passes/pipeline/SearchCuts.h"
 #include "passes/pipeline/StageRanges.h"
@@ -182,16 +183,24 @@ static std::vector<int64_t> cutRanksAlone(const StageProblem &problem) {
   return dealt;
 }
 
+/// The best that moving layers from good starts finds.
+static std::vector<int64_t> cutByMoves(const StageProblem &problem) {
+  std::vector<std::vector<int64_t>> starts = {cutRunsAlone(problem, 0), cutRanksAlone(problem)};
+  if (problem.limitBytes > 0)
+    starts.push_back(cutRunsAlone(problem, std::max<int64_t>(problem.limitBytes / problem.chunks, 1)));
+  return moveLayers(problem, starts);
+}
+
 StageCut tgpt::chooseCut(const StageProblem &problem) {
   if (problem.chunks == 1) {
     StageCut cut = cutByHand(problem, LineCut(problem).solve());
     cut.isProven = true;
     return cut;
   }
-  std::vector<std::vector<int64_t>> starts = {cutRunsAlone(problem, 0), cutRanksAlone(problem)};
-  if (problem.limitBytes > 0)
-    starts.push_back(cutRunsAlone(problem, std::max<int64_t>(problem.limitBytes / problem.chunks, 1)));
-  SearchedCut searched = searchCuts(problem, moveLayers(problem, starts));
+  std::optional<std::vector<int64_t>> ofEqualLayers = cutEqualLayers(problem);
+  bool fits = ofEqualLayers && !ofEqualLayers->empty();
+  SearchedCut searched =
+      searchCuts(problem, fits ? *ofEqualLayers : cutByMoves(problem), /*isSettled=*/ofEqualLayers.has_value());
   StageCut cut = cutByHand(problem, searched.layers);
   cut.isProven = searched.isProven;
   return cut;

@@ -20,9 +20,9 @@
 // runs, without a limit and with an equal share of it each; the exact answer for the ranks,
 // dealt out evenly over their chunks) are improved by moving one layer at a time while that
 // helps (MoveLayers.h), and the best of them by a search through all cuts (SearchCuts.h):
-// exact for up to some ten thousand cuts, above that for a number of steps. Without a limit,
-// and where all layers cost the same, it is the best there is; else `isProven` says whether
-// it is, and the gap to `leastNanoseconds` how far off it can be at most.
+// exact for up to some ten thousand cuts, above that for a number of steps. Where all layers
+// cost the same it is the best there is, under a limit too (EqualLayers.h); else `isProven`
+// says whether it is, and the gap to `leastNanoseconds` how far off it can be at most.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_PASSES_PIPELINE_STAGECUT_H

@@ -45,6 +45,7 @@ struct PartCost {
   int64_t updateBytes = 0;     ///< live at once in the update, where nothing else is; these add up over parts
 
   int64_t nanoseconds() const { return forwardNanoseconds + backwardNanoseconds; }
+  bool operator==(const PartCost &) const = default;
 };
 
 /// Bytes that several parts count: once on a rank (state) or a virtual stage (activations)

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/StageCut.h"
+#include "passes/pipeline/EqualLayers.h"
 #include "passes/pipeline/StageRanges.h"
 #include "test/unit/passes/DrawnStageProblem.h"
 #include "test/unit/passes/SlowStageCut.h"
@@ -114,12 +115,41 @@ TEST(StageCutTest, chunksAreExactUnderALimit) {
   EXPECT_GT(expectBestOfChunks(500, /*isUniform=*/true, /*isLimited=*/true).impossible, 10);
 }
 
+// Dealt out by numbers alone: as fast and as even as the best of all cuts, and none exactly where none fits.
+TEST(StageCutTest, equalLayersAreDealtOutExactly) {
+  int64_t impossible = 0;
+  for (int round = 0; round < 500; ++round) {
+    int64_t stages = draw(1, 4), chunks = draw(2, stages == 1 ? 4 : stages == 2 ? 3 : 2), layers = draw(1, 8);
+    StageProblem problem = drawProblem(layers, stages, chunks, /*isUniform=*/true);
+    if (draw(0, 1) == 0)
+      problem.shared = {{{0, layers + 1}, {4, 3, 2}, 0}}; // a tied embedding, which both ends count
+    for (int64_t end : {int64_t(0), layers + 1})
+      problem.parts[end].state += {4, 3, 2};
+    problem.limitBytes = drawLimit(problem);
+    Judged best = bestOfAll(problem);
+    std::optional<std::vector<int64_t>> found = cutEqualLayers(problem);
+    ASSERT_TRUE(found.has_value());
+    ASSERT_EQ(found->empty(), best.above > 0) << "round " << round;
+    impossible += found->empty();
+    if (found->empty())
+      continue;
+    Judged judged = judge(problem, *found);
+    ASSERT_EQ(judged.above, 0) << "round " << round;
+    ASSERT_EQ(judged.time, best.time) << "round " << round;
+    ASSERT_EQ(judged.empty, best.empty) << "round " << round;
+    ASSERT_TRUE(judged.squares == best.squares) << "round " << round;
+    ASSERT_EQ(judged.layerSquares, best.layerSquares) << "round " << round;
+  }
+  EXPECT_GT(impossible, 10);
+}
+
 // Too many cuts to look at: the limit is what some drawn cut needs, so there is one that fits.
 TEST(StageCutTest, tightLimitsOfLargeProblems) {
-  int64_t found = 0, proven = 0, noSlower = 0, count = 60;
+  int64_t found = 0, proven = 0, ofEqual = 0, noSlower = 0, count = 60;
   for (int round = 0; round < count; ++round) {
     int64_t stages = draw(3, 6), chunks = draw(2, 4), layers = draw(16, 40);
-    StageProblem problem = drawProblem(layers, stages, chunks, draw(0, 1) == 0);
+    bool isUniform = draw(0, 1) == 0;
+    StageProblem problem = drawProblem(layers, stages, chunks, isUniform);
     Judged hidden{};
     for (int attempt = 0; attempt < 200; ++attempt) { // the one with the least bytes of many
       std::vector<int64_t> cut(stages * chunks, layers / (stages * chunks));
@@ -136,10 +166,13 @@ TEST(StageCutTest, tightLimitsOfLargeProblems) {
     EXPECT_TRUE(chosen.fits(problem)) << "round " << round;
     found += chosen.fits(problem);
     proven += chosen.isProven;
+    ofEqual += isUniform;
+    EXPECT_TRUE(chosen.isProven || !isUniform) << "round " << round;
     noSlower += chosen.greatestNanoseconds() <= hidden.time;
   }
-  std::printf("%ld large problems under a tight limit: %ld found, %ld proven to be the fastest\n", long(count),
-              long(found), long(proven));
+  std::printf(
+      "%ld large problems under a tight limit: %ld found, %ld proven to be the fastest, %ld have equal layers\n",
+      long(count), long(found), long(proven), long(ofEqual));
   EXPECT_EQ(noSlower, count);
 }
 
