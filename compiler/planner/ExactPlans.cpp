@@ -183,6 +183,7 @@ void ExactPlans::compileBest(const search::SearchResult &found, int64_t count) {
 }
 
 void ExactPlans::refine(PlannedRow &row) {
+  constexpr double leastGain = 1e-3;
   if (!row.compiled || !row.compiled->simulated)
     return;
   std::vector<TriedPlan> tried = {
@@ -200,7 +201,7 @@ void ExactPlans::refine(PlannedRow &row) {
     tried.push_back(attempt);
     if (!compiled)
       break;
-    if (compiled->simulated->seconds >= row.seconds())
+    if (compiled->simulated->seconds > row.seconds() * (1 - leastGain)) // it would take its memory for nothing
       continue;
     row = rowOf(request, problem, evaluate(problem, other));
     row.compiled = std::move(compiled);
