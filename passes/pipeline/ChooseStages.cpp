@@ -138,7 +138,7 @@ private:
     FailureOr<StageProblem> problem = problemOf(assumptions, chunkCount);
     if (failed(problem))
       return failure();
-    StageCut cut = *given ? cutByHand(*problem, {(*given)->begin(), (*given)->end()}) : chooseCut(*problem);
+    StageCut cut = *given ? cutByHand(*problem, {(*given)->begin(), (*given)->end()}) : chooseCutWithRoom(*problem);
     if (!cut.fits(*problem))
       return reportMisfit(*problem, cut, /*isGiven=*/given->has_value());
     explain(*problem, cut);

@@ -205,3 +205,21 @@ StageCut tgpt::chooseCut(const StageProblem &problem) {
   cut.isProven = searched.isProven;
   return cut;
 }
+
+StageCut tgpt::chooseCutWithRoom(const StageProblem &problem) {
+  StageCut cut = chooseCut(problem);
+  if (problem.limitBytes == 0 || !cut.fits(problem))
+    return cut;
+  StageProblem roomy = problem;
+  for (int64_t share : {50, 100, 200}) {
+    roomy.limitBytes = problem.limitBytes - problem.limitBytes / share;
+    if (cut.fits(roomy))
+      return cut;
+    StageCut other = chooseCut(roomy);
+    if (other.fits(roomy) && other.greatestNanoseconds() <= cut.greatestNanoseconds()) {
+      other.isProven = cut.isProven;
+      return other;
+    }
+  }
+  return cut;
+}

@@ -54,6 +54,10 @@ StageCut cutByHand(const StageProblem &problem, const std::vector<int64_t> &laye
 /// comes as close as can be, and `fits` is false.
 StageCut chooseCut(const StageProblem &problem);
 
+/// The same where the bytes are estimates: of the cuts with as fast a slowest rank one that leaves 2%, 1% or half a per
+/// cent of the limit, if there is one.
+StageCut chooseCutWithRoom(const StageProblem &problem);
+
 /// A time that no cut has a slowest rank below, memory aside. With one chunk, and with several where all
 /// layers take the same time, it is the time of the best cut.
 int64_t leastNanoseconds(const StageProblem &problem);

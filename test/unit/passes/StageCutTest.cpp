@@ -143,6 +143,29 @@ TEST(StageCutTest, equalLayersAreDealtOutExactly) {
   EXPECT_GT(impossible, 10);
 }
 
+// As fast as without room, and with 2% of it where a cut that is as fast leaves them.
+TEST(StageCutTest, roomIsLeftWhereItCostsNoTime) {
+  int64_t otherCut = 0, noRoom = 0;
+  for (int round = 0; round < 500; ++round) {
+    StageProblem problem = drawProblem(draw(1, 8), draw(1, 3), draw(1, 2));
+    problem.limitBytes = drawLimit(problem);
+    StageCut tight = chooseCut(problem), roomy = chooseCutWithRoom(problem);
+    ASSERT_EQ(roomy.fits(problem), tight.fits(problem));
+    ASSERT_EQ(roomy.greatestNanoseconds(), tight.greatestNanoseconds());
+    if (!tight.fits(problem))
+      continue;
+    StageProblem smaller = problem;
+    smaller.limitBytes -= problem.limitBytes / 50;
+    Judged best = bestOfAll(smaller);
+    bool hasRoom = best.above == 0 && best.time == tight.greatestNanoseconds();
+    ASSERT_TRUE(roomy.fits(smaller) || !hasRoom) << "round " << round;
+    otherCut += roomy.layers != tight.layers;
+    noRoom += !hasRoom;
+  }
+  EXPECT_GT(otherCut, 5);
+  EXPECT_GT(noRoom, 50);
+}
+
 // Too many cuts to look at: the limit is what some drawn cut needs, so there is one that fits.
 TEST(StageCutTest, tightLimitsOfLargeProblems) {
   int64_t found = 0, proven = 0, ofEqual = 0, noSlower = 0, count = 60;
