@@ -92,6 +92,10 @@ std::string tgpt::runtime::stateText(RankPosition::State state) {
   return "";
 }
 
+bool tgpt::runtime::beginsWithRank(const std::string &message, int64_t rank) {
+  return message.starts_with("rank " + std::to_string(rank) + " (");
+}
+
 std::string tgpt::runtime::rangesText(const std::vector<int64_t> &numbers) {
   std::string text;
   for (size_t i = 0, next; i < numbers.size(); i = next) {

@@ -48,6 +48,8 @@ std::string placeText(const plan::Plan &plan, int64_t stage, const SchedulePlace
 const plan::Instruction *instructionAt(const plan::Plan &plan, int64_t stage, const SchedulePlace &place);
 /// "failed", "working", "waiting", "stopped", "ended", "died".
 std::string stateText(RankPosition::State state);
+/// Whether a message begins with this rank, as RankGrid describes it: then it need not be named again.
+bool beginsWithRank(const std::string &message, int64_t rank);
 /// "0-3, 8", of sorted numbers.
 std::string rangesText(const std::vector<int64_t> &numbers);
 

@@ -53,7 +53,9 @@ void Job::Impl::noteEnd(const TeamEnd &end) {
   case TeamEnd::Kind::Silent:
     return failures.addDied(end.rank, "its process does not answer (suspended, or its machine is gone)");
   case TeamEnd::Kind::Failed:
-    return failures.addTold(end.rank, grid.describe(end.rank) + ", in its process: " + end.text);
+    return failures.addTold(end.rank, beginsWithRank(end.text, end.rank)
+                                          ? end.text
+                                          : grid.describe(end.rank) + ", in its process: " + end.text);
   case TeamEnd::Kind::Told: return failures.addTold(end.rank, end.text);
   }
 }

@@ -73,7 +73,8 @@ void TrainingRun::reportFrom(const Error &error) {
   bool isPreferred = isFirst() || isFirstGone || (failure && job && job->foundStuck());
   bool isWithFirst = processes->neighbours().front() == 0; // else rank 0 prints, on its machine, what it was told
   if ((isWithFirst || isFirstGone) && processes->mayReport(isPreferred)) {
-    bool isOwn = !failure && !isFirst() && !dynamic_cast<const TeamEnded *>(&error);
+    bool isOwn =
+        !failure && !isFirst() && !dynamic_cast<const TeamEnded *>(&error) && !beginsWithRank(own, identity->rank);
     console.report(isOwn ? Error("rank " + std::to_string(identity->rank) + ": " + own, error.details()) : error);
     processes->reported();
   } else {

@@ -8,8 +8,10 @@
 // Whatever fails, the job ends at once with one message that names the place.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/engine/JobFailure.h"
 #include "runtime/engine/Job.h"
 #include "runtime/plan/Error.h"
+#include "runtime/plan/RankGrid.h"
 #include "test/unit/engine/TinyInputs.h"
 
 #include <gtest/gtest.h>
@@ -108,6 +110,14 @@ TEST(JobFailure, PlansBeyondTheMachineAreRefusedBeforeTheyTouchMemory) {
   stage.set_arena_bytes(stage.arena_bytes() + more);
   std::string error = errorOf([&] { Job job(plan, referenceOptions()); });
   EXPECT_EQ(error.find("the plan needs 4294967296 MiB for its 8 ranks, but this machine has "), 0u) << error;
+}
+
+/// What a rank's process says of its device names it already.
+TEST(JobFailure, MessagesThatNameTheirRankAreKnown) {
+  RankGrid grid(tinyPipeline(1, 2, 1).mesh());
+  EXPECT_TRUE(beginsWithRank(grid.describe(3) + ", setting up its device: cudaMalloc: out of memory", 3));
+  EXPECT_FALSE(beginsWithRank(grid.describe(3) + ", setting up its device", 1));
+  EXPECT_FALSE(beginsWithRank("rank 3: no space left", 3));
 }
 
 TEST(JobFailure, BadOptions) {
