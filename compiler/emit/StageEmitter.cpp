@@ -80,6 +80,8 @@ LogicalResult StageEmitter::emitRegion(planir::RegionOp region) {
   part->set_chunk(region.getChunk());
   part->set_offset_bytes(*region.getOffsetBytes());
   part->set_slot_bytes(*region.getSlotBytes());
+  for (int64_t place : region.getPlaces().value_or(ArrayRef<int64_t>()))
+    part->add_places(place);
   part->set_slots(region.getSlots());
   part->set_peak_live_bytes(*region.getPeakLiveBytes());
   return success();

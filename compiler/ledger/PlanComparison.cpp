@@ -153,7 +153,7 @@ private:
   int64_t slotsOf(int64_t chunk) const {
     for (const plan::Region &region : report.program->regions())
       if (region.kind() == plan::Region::ACTIVATIONS && region.chunk() == chunk)
-        return region.slots();
+        return slotsHeld(*report.program, region);
     return 0;
   }
 
@@ -168,6 +168,8 @@ private:
 
   /// What pages take, beyond what they would as parts of slots.
   double pageBytes() const {
+    if (report.lotBytes > 0)
+      return static_cast<double>(report.lotBytes) - keptBytes();
     int64_t bytes = report.pages.count * report.pages.bytes + report.leaves.count * report.leaves.bytes;
     for (int region = 0; region < report.program->regions_size(); ++region)
       if (runtime::isPaged(report.program->regions(region).kind()))

@@ -61,15 +61,39 @@ static StateLedger ledgerOf(const plan::StageProgram &stage) {
   return ledger;
 }
 
-/// Bytes of the pages, which the chunks share, and of what lies over other regions, counted once.
+int64_t tgpt::slotsHeld(const plan::StageProgram &stage, const plan::Region &region) {
+  if (region.places_size() == 0)
+    return region.slots();
+  std::map<int64_t, int> last; // by micro-batch
+  auto isOfChunk = [&](const plan::ScheduleEntry &entry) {
+    return entry.micro_batch() >= 0 && stage.segments(static_cast<int>(entry.segment())).chunk() == region.chunk();
+  };
+  for (int i = 0; i < stage.schedule_size(); ++i)
+    if (isOfChunk(stage.schedule(i)))
+      last[stage.schedule(i).micro_batch()] = i;
+  std::set<int64_t> held;
+  size_t most = 0;
+  for (int i = 0; i < stage.schedule_size(); ++i)
+    if (int64_t microBatch = stage.schedule(i).micro_batch(); isOfChunk(stage.schedule(i))) {
+      held.insert(microBatch);
+      most = std::max(most, held.size());
+      if (last[microBatch] == i)
+        held.erase(microBatch);
+    }
+  return static_cast<int64_t>(most);
+}
+
+/// Bytes of the pages, which the chunks share, of what lies over other regions, and of a lot, counted once.
 static void addSharedRegions(StageMemoryReport &report) {
-  int64_t end = 0, stepEnd = 0;
+  int64_t end = 0, stepEnd = 0, lotEnd = 0;
   std::map<plan::Region::Kind, int64_t> pageBytes;
   for (int i = 0; i < report.program->regions_size(); ++i) {
     const plan::Region &region = report.program->regions(i);
     int64_t &last = region.kind() == plan::Region::STEP ? stepEnd : end;
-    last = std::max(last, region.offset_bytes() + region.slots() * region.slot_bytes());
-    if (!runtime::isPaged(region.kind()))
+    last = std::max(last, region.offset_bytes() + runtime::regionBytes(region));
+    if (region.places_size() > 0)
+      lotEnd = std::max(lotEnd, runtime::regionBytes(region));
+    if (!runtime::isPaged(region.kind()) || region.places_size() > 0)
       continue;
     StageMemoryReport::Slots &pages = region.kind() == plan::Region::PAGES ? report.pages : report.leaves;
     pages = {region.slots(), std::max(pages.bytes, report.liveness.keptSlotBytes(i))};
@@ -77,7 +101,8 @@ static void addSharedRegions(StageMemoryReport &report) {
   }
   int64_t kept = report.pages.count * report.pages.bytes + report.leaves.count * report.leaves.bytes;
   int64_t rest = pageBytes[plan::Region::PAGES] + pageBytes[plan::Region::LEAVES] - kept;
-  report.of(MemoryCategory::Activations).bytes += kept;
+  report.lotBytes = lotEnd;
+  report.of(MemoryCategory::Activations).bytes += kept + lotEnd;
   report.of(MemoryCategory::Scratch).bytes += rest + std::max<int64_t>(stepEnd - end, 0);
 }
 
@@ -94,7 +119,9 @@ static void addRegions(StageMemoryReport &report) {
     case plan::Region::COMMUNICATION: report.of(MemoryCategory::Communication).bytes += bytes; break;
     case plan::Region::ACTIVATIONS: {
       int64_t kept = report.liveness.keptSlotBytes(i);
-      report.activationSlots.push_back({region.slots(), kept});
+      report.activationSlots.push_back({slotsHeld(*report.program, region), kept});
+      if (region.places_size() > 0)
+        break; // of the lot
       report.of(MemoryCategory::Activations).bytes += region.slots() * kept;
       report.of(MemoryCategory::Scratch).bytes += bytes - region.slots() * kept;
       break;

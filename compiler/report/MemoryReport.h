@@ -84,8 +84,9 @@ struct StageMemoryReport {
     int64_t bytes = 0;
   };
   std::vector<Slots> activationSlots;
-  Slots pages;  ///< that the chunks share, beside their slots
-  Slots leaves; ///< likewise
+  Slots pages;          ///< that the chunks share, beside their slots; none in a lot
+  Slots leaves;         ///< likewise
+  int64_t lotBytes = 0; ///< of slots, pages and leaves that lie anywhere, together
   int64_t arenaBytes = 0;
   StateLedger ledger;
   PeakMoment peak;
@@ -161,6 +162,9 @@ struct MemoryReport {
 /// The report of a plan that the plan checker accepts. The plan outlives it.
 MemoryReport memoryReportOf(const plan::Plan &plan);
 MemoryReport memoryReportOf(plan::Plan &&plan) = delete;
+
+/// Slots of ACTIVATIONS that micro-batches ever have at one time: all there are, but of those that lie anywhere.
+int64_t slotsHeld(const plan::StageProgram &stage, const plan::Region &region);
 
 /// The line of a what-if table for a compiled plan.
 WhatIf whatIfOf(const MemoryReport &report, const std::string &change);

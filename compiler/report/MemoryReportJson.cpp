@@ -89,6 +89,7 @@ static Json stageJson(const StageMemoryReport &stage, const std::vector<EntryTim
                {"activation_page_bytes", stage.pages.bytes},
                {"activation_leaves", stage.leaves.count},
                {"activation_leaf_bytes", stage.leaves.bytes},
+               {"activation_lot_bytes", stage.lotBytes},
                {"arena_bytes", stage.arenaBytes},
                {"live_bytes", stage.liveBytes()},
                {"held_parameters", stage.ledger.parameters},

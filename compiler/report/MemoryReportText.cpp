@@ -107,6 +107,8 @@ using Rows = std::vector<std::vector<std::string>>;
 
 /// "2 x 1.50 KiB", of two chunks "3 x 1.50 KiB + 2 x 1.00 KiB", the pages and leaves that they share last.
 static std::string slotsText(const StageMemoryReport &stage) {
+  if (stage.lotBytes > 0)
+    return "one lot";
   std::string text;
   auto add = [&](const StageMemoryReport::Slots &slots) {
     if (slots.bytes > 0)

@@ -174,7 +174,7 @@ void StageLiveness::profileSegment(int segment) {
 }
 
 int64_t StageLiveness::slotOf(int region, const plan::ScheduleEntry &entry) const {
-  return runtime::slotOf(stage.regions(region).kind(), entry);
+  return runtime::slotOf(stage.regions(region).kind(), runtime::heldBy(entry));
 }
 
 void StageLiveness::advance(Slots &slots, const plan::ScheduleEntry &entry) const {

@@ -50,6 +50,8 @@ namespace tgpt::planir {
 
 /// Checks that what is started in a segment is waited for there, and left alone meanwhile.
 llvm::LogicalResult verifyFlights(SegmentOp segment);
+/// Checks that regions lie side by side, and that the last one ends with the arena.
+llvm::LogicalResult verifyArena(StageOp stage, int64_t arenaBytes);
 /// The stage around an op within it.
 StageOp stageOf(mlir::Operation *op);
 /// "forward" for chunk 0, "forward.1" for chunk 1.

@@ -128,8 +128,8 @@ def Plan_StageOp : Plan_Op<"stage", [HasParent<"::tgpt::planir::ProgramOp">, Iso
     - C1: the body holds regions, buffers, variables, messages, segments and one schedule at most.
     - C2: a kind of region appears once, activations, pages and leaves once a chunk; segment names are unique.
     - C3: with an arena, every region and buffer has an offset; the last region ends where the arena ends. Regions do
-      not overlap, but for the pages of several chunks, which are the same bytes, likewise leaves, and step, which may lie over
-      activations, pages, leaves and scratch.
+      not overlap, but for the pages of several chunks, which are the same bytes, likewise leaves, regions with
+      places, which all begin at one byte, and step, which may lie over activations, pages, leaves and scratch.
   }];
   let arguments = (ins I64Attr:$stage, OptionalAttr<I64Attr>:$arena_bytes);
   let regions = (region SizedRegion<1>:$body);
@@ -150,8 +150,9 @@ def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
     which each chunk of a stage has a region of its own. Pages are as activations, but
     the chunks of a stage have them in common: each has a region of the same bytes, and the
     schedule says which page a micro-batch has. Leaves are as pages, with numbers of their own,
-    so that a run may have one of each. Step is for the segments that run once a
-    step, at which activations, pages, leaves and scratch hold nothing. `live` is the greatest sum of
+    so that a run may have one of each. A run that finds nothing in its page and leaves nothing there has it alone. Step is for the segments that run once a
+    step, at which activations, pages, leaves and scratch hold nothing. With `places`, slots of activations, pages and
+    leaves lie anywhere from the offset on and may share bytes at different times. `live` is the greatest sum of
     bytes live at once in a slot: what `holds` could at best be.
 
     ```mlir
@@ -163,12 +164,14 @@ def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
     - C1: `slots` is at least 1, and 1 for all but activations, pages and leaves, which alone have a `chunk` above 0.
     - C2: offset, slot bytes and live bytes are all there or none; they are not negative, `live` is at most `holds`.
     - C3: offset and slot bytes are multiples of 64.
+    - C4: places, which activations, pages and leaves with an offset may have, say of each slot where it begins, a
+      multiple of 64 from the offset on; without them slots follow each other.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_MemoryKind, "memory_kind">:$kind, I64Attr:$slots, OptionalAttr<I64Attr>:$offset_bytes,
                        OptionalAttr<I64Attr>:$slot_bytes, OptionalAttr<I64Attr>:$peak_live_bytes,
-                       DefaultValuedAttr<I64Attr, "0">:$chunk);
+                       DefaultValuedAttr<I64Attr, "0">:$chunk, OptionalAttr<DenseI64ArrayAttr>:$places);
   let assemblyFormat = [{`` $kind (`chunk` custom<Count>($chunk)^)? `slots` custom<Count>($slots) (`at` custom<Count>($offset_bytes)^ `holds` custom<Count>($slot_bytes)
-    `live` custom<Count>($peak_live_bytes))? attr-dict}];
+    `live` custom<Count>($peak_live_bytes))? (`places` $places^)? attr-dict}];
   let hasVerifier = 1;
 }
 

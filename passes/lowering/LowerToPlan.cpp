@@ -193,7 +193,8 @@ void ProgramLowering::addSchedule(planir::StageOp stage, dist::ScheduleOp schedu
 void ProgramLowering::addRegions(planir::StageOp stage, ArrayRef<int64_t> slots) {
   OpBuilder first = OpBuilder::atBlockBegin(&stage.getBody().front());
   auto add = [&](MemoryKind kind, int64_t count, int64_t chunk) {
-    planir::RegionOp::create(first, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk);
+    planir::RegionOp::create(first, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk,
+                             DenseI64ArrayAttr());
   };
   for (MemoryKind kind : {MemoryKind::Parameters, MemoryKind::Gradients, MemoryKind::Optimizer, MemoryKind::Activations,
                           MemoryKind::Communication, MemoryKind::Scratch}) {

@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/memory/ForgetMemory.h"
 #include "passes/memory/Passes.h"
 #include "passes/memory/SegmentPacking.h"
 #include <map>
@@ -61,7 +62,6 @@ private:
   using RegionKey = std::pair<MemoryKind, int64_t>;
 
   LogicalResult checkTotal();
-  void forgetPages();
   void setPlace(planir::BufferOp buffer, RegionKey region, int64_t offset);
   void placeResident(MemoryKind kind, const BufferSet &set);
   std::pair<RegionKey, int64_t> partAt(const SlotArrangement &arrangement, int64_t index, int64_t offset) const;
@@ -69,6 +69,7 @@ private:
   void placeSegment(const SegmentBuffers &segment, const Packing &packed, const SegmentPacking &packing);
   void addRegions(const SegmentPacking &packing);
   void setPages(const SlotArrangement &arrangement);
+  llvm::ArrayRef<int64_t> placesOf(planir::RegionOp region, const SlotArrangement &arrangement) const;
   void placeParts();
   SmallVector<planir::RegionOp> regionsInOrder();
   void placeRegions(const SegmentPacking &packing);
@@ -99,34 +100,40 @@ LogicalResult StageMemory::checkTotal() {
   return success();
 }
 
-static planir::RunAttr withPages(planir::RunAttr run, int64_t page, int64_t leaf) {
-  return planir::RunAttr::get(run.getContext(), run.getSegment(), run.getMicroBatch(), run.getSlot(), run.getPhase(),
-                              run.getReceives(), run.getSends(), page, leaf);
-}
-
-/// What an earlier assignment has put into pages and over other regions goes back to where it came from.
-void StageMemory::forgetPages() {
-  for (auto buffer : stage.getBody().getOps<planir::BufferOp>())
-    if (planir::isPaged(buffer.getRegion()))
-      buffer.setRegion(MemoryKind::Activations);
-    else if (buffer.getRegion() == MemoryKind::Step)
-      buffer.setRegion(MemoryKind::Scratch);
-  SmallVector<planir::RegionOp> regions(stage.getBody().getOps<planir::RegionOp>());
-  for (planir::RegionOp region : regions)
-    if (planir::isPaged(region.getKind()) || region.getKind() == MemoryKind::Step)
-      region.erase();
-  setPages({});
-}
-
 void StageMemory::setPages(const SlotArrangement &arrangement) {
   planir::ScheduleOp schedule = stage.getSchedule();
   if (!schedule)
     return;
   SmallVector<Attribute> runs;
   auto ofRun = [](const PagePool &pool, size_t run) { return pool.bytes == 0 ? 0 : pool.ofRun[run]; };
-  for (auto [i, run] : llvm::enumerate(schedule.getRuns().getAsRange<planir::RunAttr>()))
-    runs.push_back(withPages(run, ofRun(arrangement.pages, i), ofRun(arrangement.leaves, i)));
+  for (auto [i, run] : llvm::enumerate(schedule.getRuns().getAsRange<planir::RunAttr>())) {
+    int64_t slot = run.getSlot();
+    if (!arrangement.lot) {
+      runs.push_back(withPlaces(run, slot, ofRun(arrangement.pages, i), ofRun(arrangement.leaves, i)));
+      continue;
+    }
+    int64_t page = 0, leaf = 0;
+    for (const auto &[index, chunk] : arrangement.lot->chunks) { // that of the run has some
+      slot = chunk.slots.ofRun[i] > 0 ? chunk.slots.ofRun[i] - 1 : slot;
+      page += chunk.pages.ofRun[i];
+      leaf += chunk.leaves.ofRun[i];
+    }
+    runs.push_back(withPlaces(run, slot, page, leaf));
+  }
   schedule.setRunsAttr(builder.getArrayAttr(runs));
+}
+
+/// The places of a region's slots: none where they follow each other.
+llvm::ArrayRef<int64_t> StageMemory::placesOf(planir::RegionOp region, const SlotArrangement &arrangement) const {
+  if (!arrangement.lot)
+    return {};
+  auto chunk = static_cast<int64_t>(region.getChunk());
+  switch (region.getKind()) {
+  case MemoryKind::Activations: return arrangement.lot->chunks.at(chunk).slots.begins;
+  case MemoryKind::Pages: return arrangement.lot->chunks.at(chunk).pages.begins;
+  case MemoryKind::Leaves: return arrangement.lot->chunks.at(chunk).leaves.begins;
+  default: return {};
+  }
 }
 
 void StageMemory::setPlace(planir::BufferOp buffer, RegionKey region, int64_t offset) {
@@ -198,14 +205,16 @@ void StageMemory::addRegions(const SegmentPacking &packing) {
   for (auto region : stage.getBody().getOps<planir::RegionOp>())
     builder.setInsertionPointAfter(region);
   auto add = [&](MemoryKind kind, int64_t count, int64_t chunk) {
-    planir::RegionOp::create(builder, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk);
+    planir::RegionOp::create(builder, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk,
+                             DenseI64ArrayAttr());
   };
-  const std::pair<MemoryKind, const PagePool &> pools[] = {{MemoryKind::Pages, packing.arrangement.pages},
-                                                           {MemoryKind::Leaves, packing.arrangement.leaves}};
-  for (const auto &[kind, pool] : pools)
-    if (pool.bytes > 0)
-      for (const auto &[index, chunk] : packing.arrangement.chunks)
-        add(kind, pool.count, index);
+  const SlotArrangement &arrangement = packing.arrangement; // in a lot the number of places follows
+  for (const auto &[index, chunk] : arrangement.chunks)
+    if (arrangement.pageBytesOf(chunk) > 0)
+      add(MemoryKind::Pages, arrangement.pages.count, index);
+  for (const auto &[index, chunk] : arrangement.chunks)
+    if (arrangement.leafBytesOf(chunk) > 0)
+      add(MemoryKind::Leaves, arrangement.leaves.count, index);
   if (packing.hasStep)
     add(MemoryKind::Step, 1, 0);
 }
@@ -234,7 +243,7 @@ SmallVector<planir::RegionOp> StageMemory::regionsInOrder() {
     }
   };
   bool isShared = llvm::any_of(regions, [](planir::RegionOp region) {
-    return planir::isPaged(region.getKind()) || region.getKind() == MemoryKind::Step;
+    return planir::isPaged(region.getKind()) || region.getKind() == MemoryKind::Step || region.getPlaces();
   });
   if (isShared)
     llvm::stable_sort(regions, [&](planir::RegionOp a, planir::RegionOp b) { return rank(a) < rank(b); });
@@ -243,28 +252,40 @@ SmallVector<planir::RegionOp> StageMemory::regionsInOrder() {
 
 void StageMemory::placeRegions(const SegmentPacking &packing) {
   for (const auto &[index, chunk] : packing.arrangement.chunks) {
-    sizes[{MemoryKind::Pages, index}].slotBytes = packing.arrangement.pages.bytes;
-    sizes[{MemoryKind::Leaves, index}].slotBytes = packing.arrangement.leaves.bytes;
+    sizes[{MemoryKind::Pages, index}].slotBytes = packing.arrangement.pageBytesOf(chunk);
+    sizes[{MemoryKind::Leaves, index}].slotBytes = packing.arrangement.leafBytesOf(chunk);
   }
+  for (auto region : stage.getBody().getOps<planir::RegionOp>())
+    if (llvm::ArrayRef<int64_t> places = placesOf(region, packing.arrangement); !places.empty()) {
+      region.setSlots(places.size());
+      region.setPlacesAttr(builder.getDenseI64ArrayAttr(places));
+    }
   int64_t end = 0, emptyFrom = 0, arena = 0;
   std::map<MemoryKind, int64_t> paged; // where the pages and leaves of the first chunk are
+  std::optional<int64_t> lotFrom;
   for (planir::RegionOp region : regionsInOrder()) {
     const RegionSize &size = sizes[{region.getKind(), static_cast<int64_t>(region.getChunk())}];
-    int64_t slots = region.getSlots(), offset = end;
+    int64_t slots = region.getSlots(), offset = end, bytes = slots * size.slotBytes;
+    if (std::optional<llvm::ArrayRef<int64_t>> places = region.getPlaces()) {
+      lotFrom = offset = lotFrom.value_or(end);
+      bytes = *llvm::max_element(*places) + size.slotBytes;
+    }
     if (!planir::isEmptyBetweenSteps(region.getKind()))
-      emptyFrom = end + slots * size.slotBytes;
+      emptyFrom = end + bytes;
     if (region.getKind() == MemoryKind::Step)
       offset = emptyFrom; // over others
-    if (planir::isPaged(region.getKind()))
+    if (planir::isPaged(region.getKind()) && !region.getPlaces())
       offset = paged.try_emplace(region.getKind(), end).first->second;
     region.setOffsetBytesAttr(builder.getI64IntegerAttr(offset));
     region.setSlotBytesAttr(builder.getI64IntegerAttr(size.slotBytes));
     region.setPeakLiveBytesAttr(builder.getI64IntegerAttr(size.peakLiveBytes));
-    if (offset == end) {
-      end += slots * size.slotBytes;
+    if (region.getPlaces()) {
+      end = std::max(end, offset + bytes);
+    } else if (offset == end) {
+      end += bytes;
       bytesAboveLive += slots * (size.slotBytes - size.peakLiveBytes);
     }
-    arena = std::max(arena, offset + slots * size.slotBytes);
+    arena = std::max(arena, offset + bytes);
     ++(size.isTight ? regionsTight : regionsLoose);
   }
   stage.setArenaBytesAttr(builder.getI64IntegerAttr(arena));
@@ -273,14 +294,14 @@ void StageMemory::placeRegions(const SegmentPacking &packing) {
 LogicalResult StageMemory::run() {
   if (failed(checkTotal()))
     return failure();
-  forgetPages();
+  forgetMemory(stage);
   StageLifetimes lifetimes(stage);
   int64_t residentBytes = 0;
   for (const auto &[kind, set] : lifetimes.resident) {
     placeResident(kind, set);
     residentBytes += sizes[{kind, 0}].slotBytes;
   }
-  auto [packing, isTight] = packStage(stage, lifetimes, alignment, grainBytes, residentBytes, cache);
+  auto [packing, isTight] = packStage({stage, lifetimes, alignment, grainBytes, residentBytes, cache});
   for (const auto &[index, chunk] : lifetimes.chunks)
     placeKept(index, chunk.kept, packing.arrangement);
   for (auto [segment, packed] : llvm::zip(lifetimes.segments, packing.segments))

@@ -52,16 +52,23 @@ template <typename Key> void sortBy(KeptIndices &indices, Key key) {
 /// Which of the two is cut to a size; the other one has what then finds no room in the slot.
 enum class Sized { Pages, Leaves };
 
+/// How what chunks keep is dealt out.
+struct Dealing {
+  const std::set<int64_t> &chunks; ///< that have pages and leaves
+  Sized sized;
+  bool isTurned;                                               ///< what weight gradients free first lies side by side
+  int64_t sizeBytes = 0;                                       ///< at most, of what is sized
+  int64_t restBytes = std::numeric_limits<int64_t>::max() / 2; ///< at most, of the other
+};
+
 /// Deals out what chunks keep while weight gradients wait.
 class BackwardDealer {
 public:
-  BackwardDealer(const StageLifetimes &lifetimes, int64_t alignment, int64_t grainBytes, PackingCache &cache)
-      : lifetimes(lifetimes), alignment(alignment), grainBytes(grainBytes), cache(cache) {}
+  explicit BackwardDealer(const PageContext &context) : context(context) {}
 
   /// Sizes worth trying: the sums of what is paged first.
-  std::vector<int64_t> sizes(Sized sized) const;
-  /// All chunks, with parts of at most `sizeBytes` of what is sized, and of `restBytes` of the other.
-  std::map<int64_t, ChunkParts> deal(Sized sized, int64_t sizeBytes, int64_t restBytes) const;
+  std::vector<int64_t> sizes(Sized sized, const std::set<int64_t> &chunks) const;
+  std::map<int64_t, ChunkParts> deal(const Dealing &dealing) const;
 
 private:
   /// W, F and B of a chunk: F with the last one first that is freed, B as it is made.
@@ -69,13 +76,11 @@ private:
     KeptIndices whole, untilBackward, fromBackward;
   };
   Classes classesOf(const KeptChunk &chunk) const;
-  ChunkParts dealChunk(const KeptChunk &chunk, Sized sized, int64_t sizeBytes, int64_t restBytes) const;
+  ChunkParts dealChunk(const KeptChunk &chunk, const Dealing &dealing) const;
   int64_t placeRest(const std::vector<Lifetime> &kept, const KeptIndices &stacked, const KeptIndices &rest,
                     ChunkParts &parts) const;
 
-  const StageLifetimes &lifetimes;
-  int64_t alignment, grainBytes;
-  PackingCache &cache;
+  const PageContext &context;
 };
 
 } // namespace
@@ -84,8 +89,8 @@ BackwardDealer::Classes BackwardDealer::classesOf(const KeptChunk &chunk) const 
   Classes classes;
   const std::vector<Lifetime> &kept = chunk.kept.lifetimes;
   for (auto [i, lifetime] : llvm::enumerate(kept)) {
-    bool waits = lifetimes.kindAt(lifetime.last) == SegmentKind::WeightGradient;
-    bool isMadeForward = lifetimes.kindAt(lifetime.first) == SegmentKind::Forward;
+    bool waits = context.lifetimes.kindAt(lifetime.last) == SegmentKind::WeightGradient;
+    bool isMadeForward = context.lifetimes.kindAt(lifetime.first) == SegmentKind::Forward;
     (!waits ? classes.untilBackward : isMadeForward ? classes.whole : classes.fromBackward).push_back(i);
   }
   sortBy(classes.untilBackward, [&](size_t i) { return -kept[i].last; });
@@ -93,14 +98,15 @@ BackwardDealer::Classes BackwardDealer::classesOf(const KeptChunk &chunk) const 
   return classes;
 }
 
-std::vector<int64_t> BackwardDealer::sizes(Sized sized) const {
+std::vector<int64_t> BackwardDealer::sizes(Sized sized, const std::set<int64_t> &chunks) const {
   std::set<int64_t> sums = {0};
   int64_t buffers = 0;
-  for (const auto &[index, chunk] : lifetimes.chunks) {
+  for (int64_t index : chunks) {
+    const KeptChunk &chunk = context.lifetimes.chunks.at(index);
     Classes classes = classesOf(chunk);
     int64_t sum = 0;
     for (size_t i : sized == Sized::Pages ? classes.untilBackward : classes.fromBackward)
-      sums.insert(sum += roundUp(chunk.kept.lifetimes[i].bytes, alignment));
+      sums.insert(sum += roundUp(chunk.kept.lifetimes[i].bytes, context.alignment));
     buffers += static_cast<int64_t>(chunk.kept.lifetimes.size());
   }
   int64_t most = std::clamp(mostPlaced / std::max<int64_t>(buffers, 1), fewestSizes, mostSizes);
@@ -121,22 +127,25 @@ int64_t BackwardDealer::placeRest(const std::vector<Lifetime> &kept, const KeptI
   std::vector<Lifetime> buffers;
   for (size_t i : rest)
     buffers.push_back(kept[i]);
-  const Packing &packing = cache.pack(buffers, alignment, slot);
+  const Packing &packing = context.cache.pack(buffers, context.alignment, slot);
   for (auto [i, offset] : llvm::zip(rest, packing.offsets))
     parts.offsets[i] = offset;
   return packing.endBytes - parts.slotBytes;
 }
 
-ChunkParts BackwardDealer::dealChunk(const KeptChunk &chunk, Sized sized, int64_t sizeBytes, int64_t restBytes) const {
+ChunkParts BackwardDealer::dealChunk(const KeptChunk &chunk, const Dealing &dealing) const {
   const std::vector<Lifetime> &kept = chunk.kept.lifetimes;
+  int64_t alignment = context.alignment, grainBytes = context.grainBytes;
   Classes classes = classesOf(chunk);
-  bool isPages = sized == Sized::Pages;
+  bool isPages = dealing.sized == Sized::Pages;
   ChunkParts parts(kept.size());
   KeptIndices &inSlot = isPages ? classes.untilBackward : classes.fromBackward;
-  KeptIndices paged = takeUpTo(sizeBytes, kept, alignment, inSlot);
+  KeptIndices paged = takeUpTo(dealing.sizeBytes, kept, alignment, inSlot);
   int64_t pagedBytes = roundUp(stack(kept, paged, 0, alignment, parts.offsets), grainBytes);
   KeptIndices stacked = classes.whole, rest = isPages ? classes.fromBackward : classes.untilBackward;
-  if (!isPages) // the last one made is on top
+  if (dealing.isTurned)
+    sortBy(stacked, [&](size_t i) { return -kept[i].last; });
+  if (isPages == dealing.isTurned) // the first one freed is at the bottom, else on top
     std::reverse(inSlot.begin(), inSlot.end());
   llvm::append_range(stacked, inSlot);
   int64_t behind = 0;
@@ -145,7 +154,7 @@ ChunkParts BackwardDealer::dealChunk(const KeptChunk &chunk, Sized sized, int64_
     behind = placeRest(kept, stacked, rest, parts);
     KeptIndices within, beyond;
     for (size_t i : rest)
-      (parts.offsets[i] + kept[i].bytes > parts.slotBytes + restBytes ? beyond : within).push_back(i);
+      (parts.offsets[i] + kept[i].bytes > parts.slotBytes + dealing.restBytes ? beyond : within).push_back(i);
     if (beyond.empty() || pass == 1)
       break;
     llvm::append_range(stacked, beyond);
@@ -165,37 +174,67 @@ ChunkParts BackwardDealer::dealChunk(const KeptChunk &chunk, Sized sized, int64_
   return parts;
 }
 
-std::map<int64_t, ChunkParts> BackwardDealer::deal(Sized sized, int64_t sizeBytes, int64_t restBytes) const {
+std::map<int64_t, ChunkParts> BackwardDealer::deal(const Dealing &dealing) const {
   std::map<int64_t, ChunkParts> parts;
-  for (const auto &[index, chunk] : lifetimes.chunks)
-    parts.emplace(index, dealChunk(chunk, sized, sizeBytes, restBytes));
+  for (const auto &[index, chunk] : context.lifetimes.chunks)
+    parts.emplace(index, dealing.chunks.contains(index) ? dealChunk(chunk, dealing)
+                                                        : partsInSlot(context.slots.chunks.at(index)));
   return parts;
 }
 
-void tgpt::arrangeAroundBackward(const PageContext &context, std::vector<SlotArrangement> &found) {
-  SlotArrangement base = context.slots;
-  for (const auto &[index, chunk] : context.slots.chunks) {
-    base.pages.holdings[index] = Holding::UntilBackward;
-    base.leaves.holdings[index] = Holding::FromBackward;
-  }
-  base.pages.deal(context.stage);
-  base.leaves.deal(context.stage);
-  BackwardDealer dealer(context.lifetimes, context.alignment, context.grainBytes, context.cache);
-  auto add = [&](const std::map<int64_t, ChunkParts> &parts) {
-    found.push_back(base);
-    setParts(context.lifetimes, parts, found.back());
-  };
-  for (Sized sized : {Sized::Pages, Sized::Leaves})
-    for (int64_t size : dealer.sizes(sized)) {
-      std::map<int64_t, ChunkParts> parts = dealer.deal(sized, size, std::numeric_limits<int64_t>::max() / 2);
-      add(parts);
-      int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
-      for (const auto &[index, chunk] : parts) {
-        int64_t rest = sized == Sized::Pages ? chunk.leafBytes : chunk.pageBytes;
-        least = std::min(least, rest);
-        most = std::max(most, rest);
-      }
-      if (least < most) // of chunks that are not alike
-        add(dealer.deal(sized, size, least));
+namespace {
+
+/// Arrangements of some chunks.
+class BackwardFamily {
+public:
+  BackwardFamily(const PageContext &context, const std::set<int64_t> &chunks)
+      : context(context), dealer(context), chunks(chunks), base(context.slots) {
+    for (int64_t index : chunks) {
+      base.pages.holdings[index] = Holding::UntilBackward;
+      base.leaves.holdings[index] = Holding::FromBackward;
     }
+    base.deal(context.stage);
+  }
+
+  std::vector<SlotArrangement> make() {
+    for (bool isTurned : {false, true})
+      for (Sized sized : {Sized::Pages, Sized::Leaves})
+        for (int64_t size : dealer.sizes(sized, chunks))
+          addSize({chunks, sized, isTurned, size});
+    return std::move(made);
+  }
+
+private:
+  void add(const std::map<int64_t, ChunkParts> &parts) {
+    made.push_back(base);
+    setParts(context.lifetimes, parts, made.back());
+  }
+
+  void addSize(Dealing dealing) {
+    std::map<int64_t, ChunkParts> parts = dealer.deal(dealing);
+    add(parts);
+    int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
+    for (int64_t index : chunks) {
+      const ChunkParts &chunk = parts.at(index);
+      int64_t rest = dealing.sized == Sized::Pages ? chunk.leafBytes : chunk.pageBytes;
+      least = std::min(least, rest);
+      most = std::max(most, rest);
+    }
+    dealing.restBytes = least;
+    if (least < most) // of chunks that are not alike
+      add(dealer.deal(dealing));
+  }
+
+  const PageContext &context;
+  BackwardDealer dealer;
+  const std::set<int64_t> &chunks;
+  SlotArrangement base;
+  std::vector<SlotArrangement> made;
+};
+
+} // namespace
+
+void tgpt::arrangeAroundBackward(const PageContext &context, Families &found) {
+  for (const std::set<int64_t> &chunks : chunksWorthPages(context.slots))
+    addFamily(context, BackwardFamily(context, chunks).make(), found);
 }

@@ -47,32 +47,46 @@ static ChunkParts splitChunk(const std::vector<Lifetime> &kept, int64_t mostByte
   return parts;
 }
 
-/// Chunks share pages as large as what one of them keeps: the size with which slots and pages take least.
-static std::optional<SlotArrangement> shareAmongChunks(const PageContext &context) {
-  const auto &[stage, lifetimes, slots, alignment, grainBytes, cache] = context;
+/// Slots and pages of at most so many bytes, dealt out as `base` is, for what some chunks keep.
+static SlotArrangement splitAt(int64_t mostBytes, const std::set<int64_t> &chunks, const SlotArrangement &base,
+                               const PageContext &context) {
+  std::map<int64_t, ChunkParts> parts;
+  for (const auto &[index, space] : context.slots.chunks)
+    parts.emplace(index, chunks.contains(index)
+                             ? splitChunk(context.lifetimes.chunks.at(index).kept.lifetimes, mostBytes,
+                                          context.alignment, context.grainBytes, context.cache)
+                             : partsInSlot(space));
+  SlotArrangement split = base;
+  setParts(context.lifetimes, parts, split);
+  return split;
+}
+
+/// Some chunks share pages as large as what one of them keeps: the size with which slots and pages take least. And in
+/// lots all sizes, as parts that are alike fill each other's places.
+static std::optional<SlotArrangement> shareAmong(const std::set<int64_t> &chunks, const PageContext &context,
+                                                 std::vector<SlotArrangement> &inLots) {
+  const SlotArrangement &slots = context.slots;
   SlotArrangement base = slots;
-  for (const auto &[index, space] : slots.chunks)
+  for (int64_t index : chunks)
     base.pages.holdings[index] = Holding::WholeMicroBatch;
-  base.pages.deal(stage);
-  int64_t least = slots.bytes();
+  base.deal(context.stage);
+  int64_t least = slots.bytes(), others = least;
   std::set<int64_t> sizes;
   std::vector<cost::SlotGroup> groups;
-  for (const auto &[index, space] : slots.chunks) {
+  for (int64_t index : chunks) {
+    const ChunkSpace &space = slots.chunks.at(index);
     sizes.insert(space.slotBytes);
     groups.push_back({space.slots, space.slotBytes});
+    others -= space.slots * space.slotBytes;
   }
-  int64_t bound = cost::bytesWithPages(groups, base.pages.count, cost::bestPageBytes(groups, base.pages.count));
+  int64_t bound =
+      others + cost::bytesWithPages(groups, base.pages.count, cost::bestPageBytes(groups, base.pages.count));
   std::optional<SlotArrangement> best;
+  Lot alike;
   for (int64_t mostBytes : sizes) {
-    if (least <= bound) // as good as where every byte may be in either
-      break;
-    std::map<int64_t, ChunkParts> parts;
-    for (const auto &[index, space] : slots.chunks)
-      parts.emplace(index,
-                    splitChunk(lifetimes.chunks.at(index).kept.lifetimes, mostBytes, alignment, grainBytes, cache));
-    SlotArrangement candidate = base;
-    setParts(lifetimes, parts, candidate);
-    if (candidate.bytes() >= least)
+    SlotArrangement candidate = splitAt(mostBytes, chunks, base, context);
+    addInLot(context.stage, candidate, slots.bytes(), alike, inLots);
+    if (least <= bound || candidate.bytes() >= least) // as good as where every byte may be in either
       continue;
     least = candidate.bytes();
     best = std::move(candidate);
@@ -81,35 +95,41 @@ static std::optional<SlotArrangement> shareAmongChunks(const PageContext &contex
 }
 
 /// What a chunk has in slots becomes leaves in which other chunks' backwards have room, where these are no more.
-static void lendSlots(planir::StageOp stage, const StageLifetimes &lifetimes, const SlotArrangement &slots,
-                      std::vector<SlotArrangement> &found) {
+static void lendSlots(const PageContext &context, const SlotArrangement &slots, Families &found) {
   for (const auto &[lender, space] : slots.chunks) {
     if (space.slotBytes == 0)
       continue;
     SlotArrangement lent = slots;
     for (const auto &[index, other] : slots.chunks)
       lent.leaves.holdings[index] = index == lender ? Holding::WholeMicroBatch : Holding::Backward;
-    lent.leaves.deal(stage);
+    lent.deal(context.stage);
     if (lent.leaves.count > space.slots)
       continue;
     lent.leaves.bytes = space.slotBytes;
     for (auto &[index, other] : lent.chunks) {
       std::vector<int64_t> offsets = other.offsets;
+      other.leafBytes = lent.leaves.bytes;
       if (index == lender) {
         for (int64_t &offset : offsets) // slot and page change places
           offset += offset < space.slotBytes ? slots.pages.bytes : -space.slotBytes;
         other.slotBytes = 0;
       }
-      other.setOffsets(std::move(offsets), lifetimes.chunks.at(index).kept.lifetimes);
+      other.setOffsets(std::move(offsets), context.lifetimes.chunks.at(index).kept.lifetimes);
     }
-    found.push_back(std::move(lent));
+    addFamily(context, {lent}, found);
   }
 }
 
-void tgpt::arrangeAmongChunks(const PageContext &context, std::vector<SlotArrangement> &found) {
-  if (auto shared = shareAmongChunks(context)) {
-    found.push_back(*shared);
-    lendSlots(context.stage, context.lifetimes, *shared, found);
-  }
-  lendSlots(context.stage, context.lifetimes, context.slots, found);
+void tgpt::arrangeAmongChunks(const PageContext &context, Families &found) {
+  std::vector<SlotArrangement> inLots;
+  Lot alike;
+  addInLot(context.stage, context.slots, context.slots.bytes(), alike, inLots);
+  for (const std::set<int64_t> &chunks : chunksWorthPages(context.slots))
+    if (auto shared = shareAmong(chunks, context, inLots)) {
+      addFamily(context, {*shared}, found);
+      lendSlots(context, *shared, found);
+    }
+  lendSlots(context, context.slots, found);
+  if (!inLots.empty())
+    found.push_back(std::move(inLots));
 }

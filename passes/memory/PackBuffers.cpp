@@ -148,7 +148,7 @@ private:
   int64_t seen = 0;
 };
 
-/// The orders tried: by size, by size times duration, by duration, by start.
+/// The orders tried: by size and duration, by size times duration, by duration, by start, by size and start or end.
 std::vector<std::vector<int>> ordersOf(const std::vector<Lifetime> &buffers) {
   auto duration = [](const Lifetime &lifetime) { return lifetime.last - lifetime.first + 1; };
   auto sorted = [&](auto key) {
@@ -164,6 +164,8 @@ std::vector<std::vector<int>> ordersOf(const std::vector<Lifetime> &buffers) {
       }),
       sorted([&](const Lifetime &l) { return std::tuple(-duration(l), -l.bytes, l.first); }),
       sorted([&](const Lifetime &l) { return std::tuple(l.first, -l.bytes, l.last); }),
+      sorted([&](const Lifetime &l) { return std::tuple(-l.bytes, l.first, -l.last); }),
+      sorted([&](const Lifetime &l) { return std::tuple(-l.bytes, -l.last, l.first); }),
   };
 }
 

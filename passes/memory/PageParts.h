@@ -13,6 +13,7 @@
 
 #include "passes/memory/SlotArrangement.h"
 #include <optional>
+#include <set>
 
 namespace tgpt {
 
@@ -31,6 +32,12 @@ struct ChunkParts {
   explicit ChunkParts(size_t count) : offsets(count), isInPage(count), isInLeaf(count) {}
 };
 
+/// All of it in the slot, as it lies without pages.
+ChunkParts partsInSlot(const ChunkSpace &slot);
+
+/// Chunks that may have pages: all, and where others keep less than half as much as the largest, all but these.
+std::vector<std::set<int64_t>> chunksWorthPages(const SlotArrangement &slots);
+
 /// Slots, pages and leaves as large as the parts of the chunks need them.
 void setParts(const StageLifetimes &lifetimes, const std::map<int64_t, ChunkParts> &parts,
               SlotArrangement &arrangement);
@@ -44,11 +51,20 @@ struct PageContext {
   PackingCache &cache;
 };
 
+/// Adds an arrangement in a lot, where that may be less than so many bytes; `alike` is the lot of one whose segments
+/// have pages and leaves alike, if there was one. One chunk has no more slots, pages and leaves than it holds at one
+/// time.
+void addInLot(planir::StageOp stage, const SlotArrangement &arrangement, int64_t bytes, Lot &alike,
+              std::vector<SlotArrangement> &found);
+
+/// Adds arrangements that were dealt out alike, and the same ones with pages and leaves that segments have alone.
+void addFamily(const PageContext &context, std::vector<SlotArrangement> family, Families &found);
+
 /// Pages until the backward and leaves from it on, of several sizes.
-void arrangeAroundBackward(const PageContext &context, std::vector<SlotArrangement> &found);
+void arrangeAroundBackward(const PageContext &context, Families &found);
 
 /// Pages that chunks share, and slots of one chunk lent to the others.
-void arrangeAmongChunks(const PageContext &context, std::vector<SlotArrangement> &found);
+void arrangeAmongChunks(const PageContext &context, Families &found);
 
 } // namespace tgpt
 

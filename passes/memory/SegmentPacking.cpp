@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/SegmentPacking.h"
-#include "llvm/ADT/StringMap.h"
-#include <map>
+#include "passes/memory/SegmentBounds.h"
 
 using namespace tgpt;
 
@@ -15,8 +14,12 @@ using namespace tgpt;
 static constexpr int64_t goodShare = 400;
 /// Larger slots that are tried where it is not.
 static constexpr size_t mostSlotSizes = 3;
-/// Arrangements with pages that are packed to the end.
-static constexpr size_t mostPacked = 6;
+/// Arrangements with pages that are packed to the end, of a family; of these the ones that are enlarged, and how often.
+static constexpr size_t mostPacked = 6, mostEnlarged = 2, mostSteps = 3;
+/// The same of lots, in which it takes longer to find places.
+static constexpr size_t mostLotsPacked = 3, mostLotsEnlarged = 1;
+/// Places of a lot up to which they are packed as buffers, for each that is tried and for the one that is taken.
+static constexpr size_t mostSearched = 200, mostSearchedLast = 1000;
 
 namespace {
 
@@ -25,25 +28,24 @@ using SlotSize = std::pair<int64_t, int64_t>;
 
 class StagePacker {
 public:
-  StagePacker(planir::StageOp stage, const StageLifetimes &lifetimes, int64_t alignment, int64_t grainBytes,
-              int64_t residentBytes, PackingCache &cache)
-      : stage(stage), lifetimes(lifetimes), alignment(alignment), grainBytes(grainBytes), residentBytes(residentBytes),
-        cache(cache) {}
+  explicit StagePacker(const StageToPack &stage)
+      : stage(stage), lifetimes(stage.lifetimes), alignment(stage.alignment), grainBytes(stage.grainBytes),
+        residentBytes(stage.residentBytes), cache(stage.cache) {}
 
   PackingResult pack();
 
 private:
   SegmentPacking packSegments(const SlotArrangement &arrangement, int64_t goodBytes) const;
   SegmentPacking packWithStep(const SlotArrangement &arrangement) const;
-  SegmentPacking packBoth(const SlotArrangement &arrangement, int64_t goodBytes) const;
+  SegmentPacking packBoth(SlotArrangement arrangement, int64_t goodBytes, size_t mostPlaces = mostSearched) const;
   std::vector<SlotSize> largerSlots(const SegmentPacking &packing) const;
   std::vector<SlotSize> sizesThatFit(const SegmentPacking &packing) const;
-  int64_t leastScratchBytes(const SlotArrangement &slots, bool withOnce) const;
-  int64_t leastBytesWithStep(const SlotArrangement &arrangement) const;
-  int64_t leastLiveBytes();
-  void packPages(const SlotArrangement &slots, int64_t goodBytes, SegmentPacking &best) const;
+  std::vector<SlotArrangement> enlarged(const SegmentPacking &packing) const;
+  int64_t usedBytes(const SegmentPacking &packing, PagePool SlotArrangement::*pool) const;
+  SegmentPacking enlarge(SegmentPacking packing, int64_t goodBytes) const;
+  void packFamily(const std::vector<SlotArrangement> &family, int64_t goodBytes, SegmentPacking &best) const;
 
-  planir::StageOp stage;
+  const StageToPack &stage;
   const StageLifetimes &lifetimes;
   int64_t alignment, grainBytes, residentBytes;
   PackingCache &cache;
@@ -92,9 +94,12 @@ SegmentPacking StagePacker::packWithStep(const SlotArrangement &arrangement) con
 }
 
 /// Whichever is smaller, where the step region saves a good share.
-SegmentPacking StagePacker::packBoth(const SlotArrangement &arrangement, int64_t goodBytes) const {
+SegmentPacking StagePacker::packBoth(SlotArrangement arrangement, int64_t goodBytes, size_t mostPlaces) const {
+  if (arrangement.lot)
+    arrangement.findPlaces(stage.op, grainBytes, (residentBytes + arrangement.bytes()) / (2 * goodShare), mostPlaces,
+                           cache);
   SegmentPacking packing = packSegments(arrangement, goodBytes);
-  if (packing.bytes() - leastBytesWithStep(arrangement) <= (residentBytes + packing.bytes()) / goodShare)
+  if (packing.bytes() - leastBytesWithStep(stage, arrangement) <= (residentBytes + packing.bytes()) / goodShare)
     return packing;
   SegmentPacking withStep = packWithStep(arrangement);
   return withStep.bytes() < packing.bytes() ? withStep : packing;
@@ -105,16 +110,18 @@ std::vector<SlotSize> StagePacker::sizesThatFit(const SegmentPacking &packing) c
   std::vector<SlotSize> found;
   for (auto [segment, packed] : llvm::zip(lifetimes.segments, packing.segments)) {
     auto chunk = packing.arrangement.chunks.find(segment.chunk);
-    if (chunk == packing.arrangement.chunks.end())
+    if (chunk == packing.arrangement.chunks.end() || (packing.hasStep && segment.runsOnce()))
       continue;
     const ChunkSpace &space = chunk->second;
+    int64_t endlessFrom = packing.arrangement.spaceOf(segment).endlessFrom();
     for (auto [lifetime, offset] : llvm::zip(segment.set.lifetimes, packed.offsets)) {
       int64_t below = 0;
       for (const PlacedBuffer &placed : space.placed)
-        if (placed.lifetime.first <= lifetime.last && lifetime.first <= placed.lifetime.last)
+        if (placed.offset < space.slotBytes && placed.lifetime.first <= lifetime.last &&
+            lifetime.first <= placed.lifetime.last)
           below = std::max(below, placed.offset + placed.lifetime.bytes);
       int64_t size = roundUp(roundUp(below, alignment) + lifetime.bytes, grainBytes);
-      if (offset >= space.slotBytes && size > space.slotBytes &&
+      if (offset >= endlessFrom && size > space.slotBytes &&
           space.slots * (size - space.slotBytes) < packing.scratchBytes)
         found.emplace_back(segment.chunk, size);
     }
@@ -126,7 +133,8 @@ std::vector<SlotSize> StagePacker::sizesThatFit(const SegmentPacking &packing) c
 /// may lie in it.
 std::vector<SlotSize> StagePacker::largerSlots(const SegmentPacking &packing) const {
   const SlotArrangement &slots = packing.arrangement;
-  if (slots.chunks.size() == 1 && slots.chunks.begin()->second.slots == 1) {
+  bool hasPages = slots.pages.bytes + slots.leaves.bytes > 0;
+  if (!hasPages && slots.chunks.size() == 1 && slots.chunks.begin()->second.slots == 1) {
     int64_t end = slots.chunks.begin()->second.slotBytes;
     for (const SegmentBuffers &segment : lifetimes.segments) {
       Space space = slots.spaceOf(segment);
@@ -145,79 +153,101 @@ std::vector<SlotSize> StagePacker::largerSlots(const SegmentPacking &packing) co
   return found;
 }
 
-/// The least of scratch that would do beside slots of what is kept, with the segments that run once a step or without.
-int64_t StagePacker::leastScratchBytes(const SlotArrangement &slots, bool withOnce) const {
-  int64_t least = 0;
-  for (const SegmentBuffers &segment : lifetimes.segments) {
-    if (segment.runsOnce() && !withOnce)
+/// Where the last byte of a pool's pages lies that anything uses.
+int64_t StagePacker::usedBytes(const SegmentPacking &packing, PagePool SlotArrangement::*pool) const {
+  const SlotArrangement &arrangement = packing.arrangement;
+  int64_t used = 0;
+  auto use = [&](const ChunkSpace &space, int64_t offset, int64_t bytes) {
+    int64_t from = pool == &SlotArrangement::pages ? arrangement.pageFrom(space) : arrangement.leafFrom(space);
+    if (offset >= from && offset < from + (arrangement.*pool).bytes)
+      used = std::max(used, offset + bytes - from);
+  };
+  for (const auto &[index, space] : arrangement.chunks)
+    for (const PlacedBuffer &placed : space.placed)
+      use(space, placed.offset, placed.lifetime.bytes);
+  for (auto [segment, packed] : llvm::zip(lifetimes.segments, packing.segments))
+    if (auto chunk = arrangement.chunks.find(segment.chunk);
+        chunk != arrangement.chunks.end() && (arrangement.*pool).has(segment.chunk, segment.kind))
+      for (auto [lifetime, offset] : llvm::zip(segment.set.lifetimes, packed.offsets))
+        use(chunk->second, offset, lifetime.bytes);
+  return roundUp(used, grainBytes);
+}
+
+/// Slots that let what lies in scratch into them, and pages or leaves of which there is one: a byte more of it is a
+/// byte less of scratch, but in one piece with what it has.
+std::vector<SlotArrangement> StagePacker::enlarged(const SegmentPacking &packing) const {
+  const SlotArrangement &arrangement = packing.arrangement;
+  std::vector<SlotArrangement> found;
+  for (auto [chunk, bytes] : largerSlots(packing)) {
+    found.push_back(arrangement);
+    found.back().resize(chunk, bytes);
+  }
+  if (arrangement.lot || packing.scratchBytes == 0)
+    return found;
+  for (PagePool SlotArrangement::*pool : {&SlotArrangement::pages, &SlotArrangement::leaves}) {
+    if ((arrangement.*pool).count != 1 || (arrangement.*pool).bytes == 0)
       continue;
-    std::vector<Lifetime> all = segment.set.lifetimes;
-    for (const PlacedBuffer &placed : slots.spaceOf(segment).taken)
-      all.push_back(placed.lifetime);
-    least = std::max(least, peakLiveBytes(all, alignment) - slots.spaceOf(segment).endlessFrom());
+    auto resized = [&](int64_t bytes) {
+      SlotArrangement result = arrangement;
+      if (pool == &SlotArrangement::pages)
+        result.resizePages(bytes);
+      else
+        result.leaves.bytes = bytes;
+      return result;
+    };
+    found.push_back(resized((arrangement.*pool).bytes + packing.scratchBytes));
+    found.push_back(resized(usedBytes(packSegments(found.back(), /*goodBytes=*/0), pool)));
   }
-  return roundUp(least, grainBytes);
+  return found;
 }
 
-/// The least that slots, pages, scratch and what lies over them could be.
-int64_t StagePacker::leastBytesWithStep(const SlotArrangement &arrangement) const {
-  int64_t least = arrangement.bytes() + leastScratchBytes(arrangement, /*withOnce=*/false);
-  for (const SegmentBuffers &segment : lifetimes.segments)
-    if (segment.runsOnce())
-      least = std::max(least, peakLiveBytes(segment.set.lifetimes, alignment));
-  return least;
-}
-
-/// The least bytes of what is not resident: what is live at once at some entry of the schedule.
-int64_t StagePacker::leastLiveBytes() {
-  if (!stage.getSchedule())
-    return 0;
-  llvm::StringMap<size_t> indices;
-  for (auto [i, segment] : llvm::enumerate(lifetimes.segments))
-    indices[segment.name] = i;
-  std::vector<int64_t> within(lifetimes.segments.size()), behind(lifetimes.segments.size());
-  for (auto [i, segment] : llvm::enumerate(lifetimes.segments)) {
-    std::vector<Lifetime> all = segment.set.lifetimes;
-    if (auto chunk = lifetimes.chunks.find(segment.chunk); chunk != lifetimes.chunks.end() && !segment.runsOnce())
-      for (const Lifetime &kept : chunk->second.kept.lifetimes) {
-        int64_t first = std::max(kept.first, segment.first), last = std::min(kept.last, segment.last);
-        if (first <= last)
-          all.push_back({first, last, kept.bytes});
-        behind[i] += kept.first <= segment.last && kept.last > segment.last ? kept.bytes : 0;
-      }
-    within[i] = peakLiveBytes(all);
+/// Takes a larger slot, page or leaf as long as that helps.
+SegmentPacking StagePacker::enlarge(SegmentPacking packing, int64_t goodBytes) const {
+  for (size_t step = 0; step < mostSteps && packing.bytes() > goodBytes; ++step) {
+    int64_t before = packing.bytes();
+    std::vector<SlotArrangement> larger = enlarged(packing);
+    for (SlotArrangement &arrangement : larger) {
+      if (arrangement.lot)
+        arrangement.measureLot();
+      if (leastBytesWithStep(stage, arrangement) >= packing.bytes())
+        continue;
+      if (SegmentPacking next = packBoth(arrangement, goodBytes); next.bytes() < packing.bytes())
+        packing = std::move(next);
+    }
+    if (packing.bytes() == before)
+      break;
   }
-  std::map<std::pair<int64_t, int64_t>, int64_t> held; // by chunk and micro-batch
-  int64_t sum = 0, most = 0;
-  for (auto run : stage.getSchedule().getRuns().getAsRange<planir::RunAttr>()) {
-    size_t i = indices.lookup(run.getSegment().getValue());
-    int64_t &own = held[{lifetimes.segments[i].chunk, run.getMicroBatch()}];
-    most = std::max(most, sum - own + within[i]);
-    sum += behind[i] - own;
-    own = behind[i];
-  }
-  return most;
+  return packing;
 }
 
 /// Arrangements by rising bounds, packed as long as the bound is below the best there is, a few of them.
-void StagePacker::packPages(const SlotArrangement &slots, int64_t goodBytes, SegmentPacking &best) const {
-  std::vector<SlotArrangement> arrangements = arrangePages(stage, lifetimes, slots, alignment, grainBytes, cache);
+void StagePacker::packFamily(const std::vector<SlotArrangement> &family, int64_t goodBytes,
+                             SegmentPacking &best) const {
   std::vector<std::pair<int64_t, size_t>> order;
-  for (auto [i, arrangement] : llvm::enumerate(arrangements))
-    order.emplace_back(leastBytesWithStep(arrangement), i);
+  for (auto [i, arrangement] : llvm::enumerate(family))
+    order.emplace_back(leastBytesWithStep(stage, arrangement), i);
   llvm::sort(order);
-  order.resize(std::min(order.size(), mostPacked));
+  bool inLots = !family.empty() && family.front().lot;
+  order.resize(std::min(order.size(), inLots ? mostLotsPacked : mostPacked));
+  std::vector<SegmentPacking> packed;
   for (auto [least, i] : order) {
     if (least >= best.bytes() || best.bytes() <= goodBytes)
       break;
-    if (SegmentPacking packing = packBoth(arrangements[i], goodBytes); packing.bytes() < best.bytes())
-      best = std::move(packing);
+    packed.push_back(packBoth(family[i], goodBytes));
+    if (packed.back().bytes() < best.bytes())
+      best = packed.back();
   }
+  llvm::stable_sort(packed, [](const SegmentPacking &a, const SegmentPacking &b) { return a.bytes() < b.bytes(); });
+  packed.resize(std::min(packed.size(), inLots ? mostLotsEnlarged : mostEnlarged));
+  for (SegmentPacking &packing : packed)
+    if (best.bytes() > goodBytes)
+      if (SegmentPacking larger = enlarge(std::move(packing), goodBytes); larger.bytes() < best.bytes())
+        best = std::move(larger);
 }
 
 PackingResult StagePacker::pack() {
   SlotArrangement slots = arrangeSlots(lifetimes, alignment, grainBytes);
-  int64_t least = slots.bytes() + leastScratchBytes(slots, /*withOnce=*/true), live = leastLiveBytes();
+  int64_t least = slots.bytes() + leastScratchBytes(stage, slots, /*withOnce=*/true), live = leastLiveBytes(stage);
   int64_t goodLive = live + (residentBytes + live) / goodShare, good = least + (residentBytes + least) / goodShare;
   SegmentPacking best = packBoth(slots, good);
   auto keepBetter = [&](const SlotArrangement &arrangement) {
@@ -235,11 +265,15 @@ PackingResult StagePacker::pack() {
     }
   }
   if (best.bytes() > goodLive)
-    packPages(slots, goodLive, best);
+    for (const std::vector<SlotArrangement> &family :
+         arrangePages(stage.op, lifetimes, slots, alignment, grainBytes, cache))
+      packFamily(family, goodLive, best);
+  if (best.arrangement.lot && best.bytes() > goodLive)
+    if (SegmentPacking last = packBoth(best.arrangement, goodLive, mostSearchedLast); last.bytes() < best.bytes())
+      best = std::move(last);
   return {best, best.bytes() <= std::max(least, live)};
 }
 
-PackingResult tgpt::packStage(planir::StageOp stage, const StageLifetimes &lifetimes, int64_t alignment,
-                              int64_t grainBytes, int64_t residentBytes, PackingCache &cache) {
-  return StagePacker(stage, lifetimes, alignment, grainBytes, residentBytes, cache).pack();
+PackingResult tgpt::packStage(const StageToPack &stage) {
+  return StagePacker(stage).pack();
 }

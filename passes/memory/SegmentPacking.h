@@ -19,6 +19,15 @@
 
 namespace tgpt {
 
+/// A stage, and what is known of it before it is packed.
+struct StageToPack {
+  planir::StageOp op;
+  const StageLifetimes &lifetimes;
+  int64_t alignment, grainBytes;
+  int64_t residentBytes; ///< beside slots, pages, leaves and scratch
+  PackingCache &cache;   ///< has packings of other stages of the program
+};
+
 struct SegmentPacking {
   SlotArrangement arrangement;
   std::vector<Packing> segments; ///< offsets in slot, page, leaf and, behind them, scratch
@@ -35,10 +44,9 @@ struct PackingResult {
   bool isTight = false; ///< no packing with slots of what is kept can be smaller
 };
 
-/// The smallest found. An arena that is 1/400 above what slots and `residentBytes` need at least is not improved any
-/// more. `cache` has packings of other stages of the program.
-PackingResult packStage(planir::StageOp stage, const StageLifetimes &lifetimes, int64_t alignment, int64_t grainBytes,
-                        int64_t residentBytes, PackingCache &cache);
+/// The smallest found. An arena that is 1/400 above what slots and resident bytes need at least is not improved any
+/// more.
+PackingResult packStage(const StageToPack &stage);
 
 } // namespace tgpt
 

@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/memory/SlotArrangement.h"
-#include "cost/PageSharing.h"
 #include "llvm/ADT/StringMap.h"
 #include <numeric>
-#include <optional>
 
 using namespace mlir;
 using namespace tgpt;
@@ -23,7 +21,14 @@ void ChunkSpace::setOffsets(std::vector<int64_t> newOffsets, const std::vector<L
   llvm::stable_sort(placed, [](const PlacedBuffer &a, const PlacedBuffer &b) { return a.offset < b.offset; });
 }
 
-bool PagePool::has(int64_t chunk, SegmentKind kind) const {
+void ChunkSpace::shift(int64_t from, int64_t bytes) {
+  for (int64_t &offset : offsets)
+    offset += offset >= from ? bytes : 0;
+  for (PlacedBuffer &buffer : placed)
+    buffer.offset += buffer.offset >= from ? bytes : 0;
+}
+
+bool PagePool::holds(int64_t chunk, SegmentKind kind) const {
   auto found = holdings.find(chunk);
   Holding holding = found == holdings.end() ? Holding::Never : found->second;
   bool isWhole = holding == Holding::WholeMicroBatch;
@@ -37,20 +42,64 @@ bool PagePool::has(int64_t chunk, SegmentKind kind) const {
   llvm_unreachable("a kind of the enum");
 }
 
-void PagePool::deal(planir::StageOp stage) {
+/// Calls visit(run, segment) for the runs of a schedule, and collects whom it names.
+template <typename Visit>
+static std::vector<std::optional<cost::PageHolder>> holdersBy(planir::StageOp stage, const Visit &visit) {
   llvm::StringMap<planir::SegmentOp> segments;
   for (auto segment : stage.getBody().getOps<planir::SegmentOp>())
     segments[segment.getName()] = segment;
   std::vector<std::optional<cost::PageHolder>> holders;
-  for (auto run : stage.getSchedule().getRuns().getAsRange<planir::RunAttr>()) {
-    planir::SegmentOp segment = segments.lookup(run.getSegment().getValue());
-    bool isHolder = has(static_cast<int64_t>(segment.getChunk()), segment.getKind());
-    holders.push_back(isHolder ? std::optional(cost::PageHolder(segment.getChunk(), run.getMicroBatch()))
-                               : std::nullopt);
-  }
-  cost::DealtPages dealt = cost::dealOutPages(holders);
-  count = dealt.pages;
-  ofRun = std::move(dealt.pageOfRun);
+  for (auto run : stage.getSchedule().getRuns().getAsRange<planir::RunAttr>())
+    holders.push_back(visit(run, segments.lookup(run.getSegment().getValue())));
+  return holders;
+}
+
+std::vector<std::optional<cost::PageHolder>> tgpt::holdersOf(const PagePool &pool, planir::StageOp stage,
+                                                             std::optional<int64_t> ofChunk) {
+  int64_t runs = 0;
+  return holdersBy(stage, [&](planir::RunAttr run, planir::SegmentOp segment) -> std::optional<cost::PageHolder> {
+    auto chunk = static_cast<int64_t>(segment.getChunk());
+    ++runs;
+    if (ofChunk && *ofChunk != chunk)
+      return std::nullopt;
+    if (pool.holds(chunk, segment.getKind()))
+      return cost::PageHolder(chunk, run.getMicroBatch());
+    return pool.has(chunk, segment.getKind()) ? std::optional(cost::PageHolder(-1, runs)) : std::nullopt;
+  });
+}
+
+std::vector<std::optional<cost::PageHolder>> tgpt::holdersOfSlots(int64_t chunk, planir::StageOp stage) {
+  return holdersBy(stage, [&](planir::RunAttr run, planir::SegmentOp segment) -> std::optional<cost::PageHolder> {
+    if (run.getMicroBatch() < 0 || static_cast<int64_t>(segment.getChunk()) != chunk)
+      return std::nullopt;
+    return cost::PageHolder(chunk, run.getMicroBatch());
+  });
+}
+
+static void takeOver(cost::DealtPages dealt, PagePool &pool) {
+  pool.count = dealt.pages;
+  pool.ofRun = std::move(dealt.pageOfRun);
+}
+
+void SlotArrangement::deal(planir::StageOp stage) {
+  takeOver(cost::dealOutPages(holdersOf(pages, stage)), pages);
+  takeOver(cost::dealOutPages(holdersOf(leaves, stage)), leaves);
+}
+
+void SlotArrangement::dealAlone(planir::StageOp stage, const StageLifetimes &lifetimes) {
+  deal(stage);
+  for (const SegmentBuffers &segment : lifetimes.segments)
+    for (PagePool SlotArrangement::*pool : {&SlotArrangement::pages, &SlotArrangement::leaves}) {
+      const PagePool &now = this->*pool;
+      if (segment.runsOnce() || segment.set.lifetimes.empty() || now.holdings.empty() ||
+          !chunks.contains(segment.chunk) || now.has(segment.chunk, segment.kind))
+        continue;
+      SlotArrangement more = *this;
+      (more.*pool).alone.emplace(segment.chunk, segment.kind);
+      more.deal(stage);
+      if ((more.*pool).count == now.count)
+        *this = std::move(more);
+    }
 }
 
 /// When any buffer of a segment is live.
@@ -69,8 +118,9 @@ Space SlotArrangement::spaceOf(const SegmentBuffers &segment) const {
   if (found == chunks.end())
     return space;
   const ChunkSpace &chunk = found->second;
-  bool hasPage = pages.bytes > 0 && pages.has(segment.chunk, segment.kind);
-  bool hasLeaf = leaves.bytes > 0 && leaves.has(segment.chunk, segment.kind);
+  bool hasPage = pageBytesOf(chunk) > 0 && pages.has(segment.chunk, segment.kind);
+  bool hasLeaf = leafBytesOf(chunk) > 0 && leaves.has(segment.chunk, segment.kind);
+  bool holdsPage = pages.holds(segment.chunk, segment.kind), holdsLeaf = leaves.holds(segment.chunk, segment.kind);
   space.splits = {chunk.slotBytes};
   if (hasPage)
     space.splits.push_back(leafFrom(chunk));
@@ -78,12 +128,12 @@ Space SlotArrangement::spaceOf(const SegmentBuffers &segment) const {
     space.splits.push_back(endOf(chunk));
   for (const PlacedBuffer &placed : chunk.placed) {
     bool isInPage = placed.offset >= pageFrom(chunk) && placed.offset < leafFrom(chunk);
-    // What lies in a page that this segment does not have is dead meanwhile.
-    if (placed.offset < pageFrom(chunk) || (isInPage ? hasPage : hasLeaf))
+    // What lies in a page that this segment does not hold is dead meanwhile.
+    if (placed.offset < pageFrom(chunk) || (isInPage ? holdsPage : holdsLeaf))
       space.taken.push_back(placed);
   }
-  if (hasLeaf && !hasPage && pages.bytes > 0 && !segment.set.lifetimes.empty()) {
-    PlacedBuffer absent = {spanOf(segment.set.lifetimes, pages.bytes), pageFrom(chunk)};
+  if (hasLeaf && !hasPage && pageBytesOf(chunk) > 0 && !segment.set.lifetimes.empty()) {
+    PlacedBuffer absent = {spanOf(segment.set.lifetimes, pageBytesOf(chunk)), pageFrom(chunk)};
     auto behind = llvm::find_if(space.taken, [&](const PlacedBuffer &taken) { return taken.offset > absent.offset; });
     space.taken.insert(behind, absent);
   }
@@ -92,10 +142,24 @@ Space SlotArrangement::spaceOf(const SegmentBuffers &segment) const {
 }
 
 int64_t SlotArrangement::bytes() const {
+  if (lot)
+    return lot->bytes;
   int64_t sum = pages.count * pages.bytes + leaves.count * leaves.bytes;
   for (const auto &[index, chunk] : chunks)
     sum += chunk.slots * chunk.slotBytes;
   return sum;
+}
+
+void SlotArrangement::resize(int64_t chunk, int64_t slotBytes) {
+  ChunkSpace &space = chunks.at(chunk);
+  space.shift(space.slotBytes, slotBytes - space.slotBytes);
+  space.slotBytes = slotBytes;
+}
+
+void SlotArrangement::resizePages(int64_t pageBytes) {
+  for (auto &[index, space] : chunks)
+    space.shift(leafFrom(space), pageBytes - pages.bytes);
+  pages.bytes = pageBytes;
 }
 
 SlotArrangement tgpt::arrangeSlots(const StageLifetimes &lifetimes, int64_t alignment, int64_t grainBytes) {

@@ -11,6 +11,16 @@
 
 namespace tgpt {
 
+/// Micro-batches of a chunk that a stage holds at one time: before their backward, in it, and behind it, where their
+/// weight gradients wait.
+struct HeldOfChunk {
+  int64_t before = 0, within = 0, behind = 0;
+
+  auto operator<=>(const HeldOfChunk &) const = default;
+};
+/// Of each chunk.
+using HeldAtOnce = std::vector<HeldOfChunk>;
+
 /// Under a schedule.
 struct MicroBatchesInFlight {
   std::vector<int64_t> slots; ///< of each virtual stage
@@ -19,6 +29,9 @@ struct MicroBatchesInFlight {
   std::vector<int64_t> pages;
   /// Of each stage of one chunk, those until the end of their backward, where weight gradients wait.
   std::vector<int64_t> untilBackward;
+  /// Of each stage of several chunks, what it holds at the times when no other time has as much of all. Empty: every
+  /// chunk holds all its slots at once.
+  std::vector<std::vector<HeldAtOnce>> moments;
 };
 
 /// Of the schedule in which every virtual stage has work.

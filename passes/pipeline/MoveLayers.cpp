@@ -15,6 +15,14 @@ static constexpr int64_t mostToTryAll = 64;
 /// Parts and virtual stages looked at, in all: some seconds would be the most.
 static constexpr int64_t mostTrials = 1 << 27;
 
+/// What a judgement looks at: parts, and what stages hold at their moments.
+static int64_t stepsOfJudgement(const StageProblem &problem) {
+  int64_t steps = problem.virtualStages() + problem.layers();
+  for (const std::vector<HeldAtOnce> &moments : problem.inFlight.moments)
+    steps += static_cast<int64_t>(moments.size()) * problem.chunks;
+  return steps;
+}
+
 /// Makes the best single move there is; false where none helps, or after all the steps there may be.
 static bool improve(const StageProblem &problem, std::vector<int64_t> &layers, CutJudgement &best, int64_t &steps) {
   int64_t count = problem.virtualStages(), bestFrom = -1, bestTo = -1;
@@ -24,7 +32,7 @@ static bool improve(const StageProblem &problem, std::vector<int64_t> &layers, C
       bool isTried = count <= mostToTryAll || from % problem.stages == worst;
       if (from == to || layers[from] == 0 || !isTried || steps > mostTrials)
         continue;
-      steps += count + problem.layers();
+      steps += stepsOfJudgement(problem);
       --layers[from], ++layers[to];
       CutJudgement judgement = judgeCut(problem, layers);
       ++layers[from], --layers[to];

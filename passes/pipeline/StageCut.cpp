@@ -151,6 +151,7 @@ static StageProblem withOneChunk(StageProblem problem) {
   problem.inFlight.slots.resize(problem.stages);
   problem.inFlight.pages.clear();
   problem.inFlight.untilBackward.clear();
+  problem.inFlight.moments.clear();
   return problem;
 }
 
@@ -169,6 +170,7 @@ static std::vector<int64_t> cutRunsAlone(StageProblem problem, int64_t limitByte
   problem.limitBytes = limitBytes;
   problem.inFlight.pages.clear();
   problem.inFlight.untilBackward.clear();
+  problem.inFlight.moments.clear();
   return LineCut(problem).solve();
 }
 

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/StageProblem.h"
-#include "cost/PageSharing.h"
 #include <algorithm>
 
 using namespace tgpt;
@@ -82,24 +81,38 @@ static int64_t activationsOfOneChunk(const MicroBatchesInFlight &inFlight, int64
   return bytes;
 }
 
-// With several chunks a page has what any of them keeps. A backward may use the room in its page too.
+/// What a micro-batch of a chunk holds, by when: a slot, and beside it what its backward frees until the end of that,
+/// and what it makes from its begin on. Only in it both are held.
+static int64_t heldOfChunk(const RunBytes &run, const HeldOfChunk &held) {
+  int64_t most = run.kept + run.growth, freed = run.growth - run.remaining, made = run.growth;
+  int64_t slot = std::max<int64_t>(most - freed - made, 0);
+  return held.before * (slot + freed) + held.within * (slot + freed + made) + held.behind * (slot + made);
+}
+
+/// Slots, pages and leaves of several chunks lie anywhere in one lot, which has what is held at one time.
+static int64_t activationsOfChunks(const StageProblem &problem, int64_t stage, std::span<const RunBytes> chunks) {
+  const MicroBatchesInFlight &inFlight = problem.inFlight;
+  int64_t most = 0;
+  if (inFlight.moments.empty()) {
+    for (size_t chunk = 0; chunk < chunks.size(); ++chunk)
+      most += inFlight.slots[chunk * problem.stages + stage] * (chunks[chunk].kept + chunks[chunk].growth);
+    return most;
+  }
+  for (const HeldAtOnce &moment : inFlight.moments[stage]) {
+    int64_t bytes = 0;
+    for (size_t chunk = 0; chunk < chunks.size(); ++chunk)
+      bytes += heldOfChunk(chunks[chunk], moment[chunk]);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+// A backward may use the room in its page too.
 HeldBytes tgpt::heldBytes(const StageProblem &problem, int64_t stage, std::span<const RunBytes> chunks,
                           int64_t updateBytes) {
   HeldBytes held;
-  if (chunks.size() == 1) {
-    held.activations = activationsOfOneChunk(problem.inFlight, stage, chunks[0]);
-  } else {
-    std::vector<cost::SlotGroup> groups;
-    int64_t pages = 0;
-    for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
-      groups.push_back(
-          {problem.inFlight.slots[chunk * problem.stages + stage], chunks[chunk].kept + chunks[chunk].growth});
-      pages += groups.back().slots;
-    }
-    if (!problem.inFlight.pages.empty())
-      pages = problem.inFlight.pages[stage];
-    held.activations = cost::bytesWithPages(groups, pages, cost::bestPageBytes(groups, pages));
-  }
+  held.activations = chunks.size() == 1 ? activationsOfOneChunk(problem.inFlight, stage, chunks[0])
+                                        : activationsOfChunks(problem, stage, chunks);
   for (const RunBytes &run : chunks)
     held.scratch = std::max({held.scratch, run.scratch, run.backward - run.growth});
   held.scratch = std::max(held.scratch, updateBytes - held.activations);

@@ -34,15 +34,11 @@ TensorView tgpt::runtime::viewOf(const plan::Buffer &buffer, void *address) {
   return view;
 }
 
-std::byte *tgpt::runtime::addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPages place,
+std::byte *tgpt::runtime::addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPages held,
                                     std::byte *arena) {
   const plan::Buffer &placed = stage.buffers(static_cast<int>(buffer));
   const plan::Region &region = stage.regions(static_cast<int>(placed.region()));
-  int64_t slot = region.kind() == plan::Region::ACTIVATIONS ? place.slot
-                 : region.kind() == plan::Region::PAGES     ? place.page - 1
-                 : region.kind() == plan::Region::LEAVES    ? place.leaf - 1
-                                                            : 0;
-  return arena + region.offset_bytes() + slot * region.slot_bytes() + placed.offset_bytes();
+  return arena + region.offset_bytes() + placeOf(region, slotOf(region.kind(), held)) + placed.offset_bytes();
 }
 
 Attributes tgpt::runtime::attributesOf(const plan::Instruction &instruction,

@@ -9,8 +9,8 @@
 
 #include "runtime/engine/Initializer.h"
 #include "runtime/kernels/api/Kernel.h"
+#include "runtime/plan/BufferExtent.h"
 #include "runtime/plan/RankGrid.h"
-#include "runtime/plan/plan.pb.h"
 
 #include <functional>
 
@@ -28,17 +28,8 @@ inline bool isPersistent(const plan::Region &region) {
          region.kind() == plan::Region::OPTIMIZER;
 }
 
-/// Which of the slots and pages a micro-batch has.
-struct SlotAndPages {
-  int64_t slot = 0;
-  int64_t page = 0; ///< counted from 1; 0: none
-  int64_t leaf = 0; ///< likewise
-
-  auto operator<=>(const SlotAndPages &) const = default;
-};
-
 /// Address of a checked buffer for a micro-batch.
-std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPages place, std::byte *arena);
+std::byte *addressOf(const plan::StageProgram &stage, uint32_t buffer, SlotAndPages held, std::byte *arena);
 
 /// An instruction's attributes; `indexAlong` resolves the axes of an axis offset.
 Attributes attributesOf(const plan::Instruction &instruction,

@@ -34,7 +34,7 @@ RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte 
       });
   for (const plan::ScheduleEntry &entry : stage.schedule()) {
     int segment = static_cast<int>(entry.segment());
-    SlotAndPages held = {entry.slot(), entry.page(), entry.leaf()};
+    SlotAndPages held = heldBy(entry);
     auto [bound, isNew] = segments.try_emplace({segment, held});
     if (isNew) {
       int count = stage.segments(segment).instructions_size();

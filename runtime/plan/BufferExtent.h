@@ -9,6 +9,8 @@
 
 #include "runtime/plan/plan.pb.h"
 
+#include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,14 +52,40 @@ constexpr bool isOfMicroBatch(plan::Region::Kind kind) {
   return kind == plan::Region::ACTIVATIONS || isPaged(kind);
 }
 
-/// Which of the slots of a region an entry of the schedule has; of pages -1 where it has none.
-inline int64_t slotOf(plan::Region::Kind kind, const plan::ScheduleEntry &entry) {
+/// Which of the slots, pages and leaves a micro-batch has.
+struct SlotAndPages {
+  int64_t slot = 0;
+  int64_t page = 0; ///< counted from 1; 0: none
+  int64_t leaf = 0; ///< likewise
+
+  auto operator<=>(const SlotAndPages &) const = default;
+};
+
+/// Those of an entry of the schedule.
+inline SlotAndPages heldBy(const plan::ScheduleEntry &entry) {
+  return {entry.slot(), entry.page(), entry.leaf()};
+}
+
+/// Which slot of a region that is; of pages and leaves -1 where there is none.
+constexpr int64_t slotOf(plan::Region::Kind kind, const SlotAndPages &held) {
   switch (kind) {
-  case plan::Region::ACTIVATIONS: return entry.slot();
-  case plan::Region::PAGES: return entry.page() - 1;
-  case plan::Region::LEAVES: return entry.leaf() - 1;
+  case plan::Region::ACTIVATIONS: return held.slot;
+  case plan::Region::PAGES: return held.page - 1;
+  case plan::Region::LEAVES: return held.leaf - 1;
   default: return 0;
   }
+}
+
+/// Where a slot of a region begins in it.
+inline int64_t placeOf(const plan::Region &region, int64_t slot) {
+  return region.places_size() > 0 ? region.places(static_cast<int>(slot)) : slot * region.slot_bytes();
+}
+
+/// Bytes from the begin of a region to the end of its last slot.
+inline int64_t regionBytes(const plan::Region &region) {
+  int64_t last = region.places_size() > 0 ? *std::max_element(region.places().begin(), region.places().end())
+                                          : (region.slots() - 1) * region.slot_bytes();
+  return last + region.slot_bytes();
 }
 
 /// Whether a region holds nothing at the begin and at the end of a segment that runs once a step.

@@ -87,13 +87,6 @@ private:
     return problem;
   }
 
-  static bool accumulates(const plan::Instruction &instruction, int output) {
-    for (const plan::Attribute &attribute : instruction.attributes())
-      if (attribute.name() == "accumulate" && output < 63)
-        return (attribute.i() >> output) & 1;
-    return false;
-  }
-
   std::string problemOfRead(const char *what, int index, uint32_t buffer) {
     if (regionKind(buffer) < plan::Region::ACTIVATIONS)
       return "";

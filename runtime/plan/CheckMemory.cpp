@@ -7,7 +7,8 @@
 //
 // After these checks every buffer lies within its region and the region within
 // the arena, for every slot, and no arithmetic on them overflows. Regions share no byte,
-// but for the pages of several chunks, which are the same, and what lies over others by design.
+// but for the pages of several chunks, which are the same, what lies over others by design,
+// and regions with places, of which CheckPlaces sees who shares bytes.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/BufferExtent.h"
@@ -41,6 +42,7 @@ public:
 private:
   void checkRegions();
   void checkRegion(int index);
+  void checkPlaces(int index);
   void checkSamePages(int first, int index);
   int64_t checkStep(int index);
   void checkApart();
@@ -77,12 +79,32 @@ void StageMemory::checkRegion(int index) {
   if (region.peak_live_bytes() < 0 || region.peak_live_bytes() > region.slot_bytes())
     problems.add(where + " has " + std::to_string(region.peak_live_bytes()) + " peak live bytes in slots of " +
                  std::to_string(region.slot_bytes()));
+  if (region.places_size() > 0)
+    return checkPlaces(index);
   int64_t end;
   if (__builtin_mul_overflow(region.slot_bytes(), region.slots(), &end) ||
       __builtin_add_overflow(end, region.offset_bytes(), &end) || end > stage.arena_bytes())
     problems.add(where + " at offset " + std::to_string(region.offset_bytes()) + " with " +
                  std::to_string(region.slots()) + " slots of " + std::to_string(region.slot_bytes()) +
                  " bytes ends beyond the arena of " + std::to_string(stage.arena_bytes()) + " bytes");
+}
+
+/// A place for each slot, within the arena.
+void StageMemory::checkPlaces(int index) {
+  const plan::Region &region = stage.regions(index);
+  std::string where = place + ", " + regionText(stage, index);
+  if (!isOfMicroBatch(region.kind()) || region.places_size() != region.slots())
+    return problems.add(where + " has " + std::to_string(region.places_size()) + " places for " +
+                        std::to_string(region.slots()) +
+                        " slots, but only ACTIVATIONS, PAGES and LEAVES have any, one for each slot");
+  int64_t room;
+  if (__builtin_sub_overflow(stage.arena_bytes() - region.offset_bytes(), region.slot_bytes(), &room))
+    room = -1;
+  for (int64_t begin : region.places())
+    if (begin < 0 || begin > room || begin % regionGrainBytes != 0)
+      problems.add(where + " has a slot of " + std::to_string(region.slot_bytes()) + " bytes at place " +
+                   std::to_string(begin) + ", expected a multiple of " + std::to_string(regionGrainBytes) +
+                   " from 0 to " + std::to_string(room));
 }
 
 /// The pages of all chunks are the same bytes.
@@ -102,7 +124,7 @@ int64_t StageMemory::checkStep(int index) {
   int64_t begin = step.offset_bytes(), end = begin + step.slot_bytes();
   for (int i = 0; i < stage.regions_size(); ++i) {
     const plan::Region &region = stage.regions(i);
-    int64_t bytes = region.slots() * region.slot_bytes();
+    int64_t bytes = regionBytes(region);
     if (!isEmptyBetweenSteps(region.kind()) && bytes > 0 && begin < end && region.offset_bytes() < end &&
         begin < region.offset_bytes() + bytes)
       problems.add(place + ", " + regionText(stage, index) + " from " + std::to_string(begin) + " to " +
@@ -133,14 +155,30 @@ void StageMemory::checkApart() {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return stage.regions(a).offset_bytes() < stage.regions(b).offset_bytes(); });
-  int64_t end = 0;
-  int last = -1, step = -1;
+  int64_t end = 0, lotEnd = 0;
+  int last = -1, step = -1, lot = -1;
+  auto overlaps = [&](int index, int other, int64_t otherEnd) {
+    problems.add(place + ", " + regionText(stage, index) + " starts at " +
+                 std::to_string(stage.regions(index).offset_bytes()) + ", within " + regionText(stage, other) +
+                 ", which ends at " + std::to_string(otherEnd));
+  };
   std::map<plan::Region::Kind, int> pages; // the first region of the kind
   for (int i : order) {
     const plan::Region &region = stage.regions(i);
-    int64_t bytes = region.slots() * region.slot_bytes();
+    int64_t bytes = regionBytes(region);
     if (region.kind() == plan::Region::STEP)
       step = i;
+    if (region.places_size() > 0) { // one lot: CheckSchedule sees who shares bytes
+      if (lot >= 0 && stage.regions(lot).offset_bytes() != region.offset_bytes())
+        problems.add(place + ", " + regionText(stage, i) + " with places begins at " +
+                     std::to_string(region.offset_bytes()) + ", but " + regionText(stage, lot) + " at " +
+                     std::to_string(stage.regions(lot).offset_bytes()));
+      if (region.offset_bytes() < end)
+        overlaps(i, last, end);
+      lotEnd = std::max(lotEnd, region.offset_bytes() + bytes);
+      lot = i;
+      continue;
+    }
     if (isPaged(region.kind()))
       if (auto [first, isFirst] = pages.try_emplace(region.kind(), i); !isFirst) {
         checkSamePages(first->second, i);
@@ -149,11 +187,13 @@ void StageMemory::checkApart() {
     if (bytes == 0 || region.kind() == plan::Region::STEP)
       continue;
     if (region.offset_bytes() < end)
-      problems.add(place + ", " + regionText(stage, i) + " starts at " + std::to_string(region.offset_bytes()) +
-                   ", within " + regionText(stage, last) + ", which ends at " + std::to_string(end));
+      overlaps(i, last, end);
+    else if (region.offset_bytes() < lotEnd)
+      overlaps(i, lot, lotEnd);
     end = std::max(end, region.offset_bytes() + bytes);
     last = i;
   }
+  end = std::max(end, lotEnd);
   if (step >= 0)
     end = std::max(end, checkStep(step));
   if (end != stage.arena_bytes())

@@ -9,10 +9,13 @@
 // run in the order forward, backward, weight_gradient and in one activation slot, which
 // belongs to the micro-batch from its first to its last entry that names the slot. A page,
 // which the chunks share, belongs to a chunk and micro-batch from the first to the last
-// of its entries that name it, and an entry whose instructions use pages names one. Leaves likewise.
+// of its entries that name it for what they keep there for each other (PageHoldings.h); an entry
+// that finds nothing and leaves nothing there has it alone. An entry whose instructions use pages
+// names one. Leaves likewise.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/BufferExtent.h"
+#include "runtime/plan/PageHoldings.h"
 #include "runtime/plan/PlanProblems.h"
 
 #include <algorithm>
@@ -34,9 +37,14 @@ public:
         slots[region.chunk()] = region.slots();
       else if (isPaged(region.kind()))
         pages[{region.kind(), region.chunk()}] = region.slots();
-    for (const plan::Segment &segment : stage.segments())
-      for (const PageKind &kind : pageKinds)
+    for (const plan::Region &region : stage.regions())
+      if (region.places_size() > 0)
+        hasPlaces.emplace(region.kind(), region.chunk());
+    for (const PageKind &kind : pageKinds) {
+      for (const plan::Segment &segment : stage.segments())
         usesPages[kind.region].push_back(doesUse(segment, kind.region));
+      holdings[kind.region] = pageHoldings(stage, kind.region);
+    }
   }
 
   void check() {
@@ -53,6 +61,8 @@ public:
     checkSlots();
     for (const PageKind &kind : pageKinds)
       checkHolders(kind);
+    if (!problems.any())
+      checkPlaces(stage, problems);
   }
 
 private:
@@ -65,6 +75,17 @@ private:
   };
   static constexpr PageKind pageKinds[] = {{plan::Region::PAGES, "page", "pages", &plan::ScheduleEntry::page},
                                            {plan::Region::LEAVES, "leaf", "leaves", &plan::ScheduleEntry::leaf}};
+
+  /// Who has a page: a chunk and micro-batch, in the segments of a holding.
+  struct Holder {
+    int64_t chunk, microBatch;
+    int holding;
+    auto operator<=>(const Holder &) const = default;
+  };
+  Holder holderAt(int index, const PageKind &kind) const {
+    const plan::ScheduleEntry &entry = stage.schedule(index);
+    return {segmentAt(index).chunk(), entry.micro_batch(), holdings.at(kind.region)[entry.segment()]};
+  }
 
   std::string entryText(int index) const {
     const plan::ScheduleEntry &entry = stage.schedule(index);
@@ -89,6 +110,7 @@ private:
   void checkTrees();
   void checkSlots();
   void checkPage(int index, const PageKind &kind);
+  std::map<Holder, std::pair<int64_t, int>> pagesOfHolders(const PageKind &kind);
   void checkHolders(const PageKind &kind);
   bool doesUse(const plan::Segment &segment, plan::Region::Kind kind) const;
 
@@ -98,7 +120,9 @@ private:
   std::string place;
   std::map<int64_t, int64_t> slots;                                          // by chunk
   std::map<std::pair<plan::Region::Kind, int64_t>, int64_t> pages;           // by kind and chunk
+  std::set<std::pair<plan::Region::Kind, int64_t>> hasPlaces;                // by kind and chunk
   std::map<plan::Region::Kind, std::vector<bool>> usesPages;                 // by segment
+  std::map<plan::Region::Kind, std::vector<int>> holdings;                   // likewise
   plan::ScheduleEntry::Phase phase = plan::ScheduleEntry::PHASE_UNSPECIFIED; // of the entries so far
   std::map<uint32_t, std::map<int64_t, int>> runs;                           // segment -> micro-batch -> schedule entry
 };
@@ -286,33 +310,37 @@ void StageSchedule::checkSlots() {
   }
 }
 
-void StageSchedule::checkHolders(const PageKind &kind) {
-  using Holder = std::pair<int64_t, int64_t>;     // chunk and micro-batch
-  std::map<Holder, std::pair<int64_t, int>> held; // its page, and the last entry that names it
+/// The page of each holder, and the last entry that names it.
+std::map<StageSchedule::Holder, std::pair<int64_t, int>> StageSchedule::pagesOfHolders(const PageKind &kind) {
+  std::map<Holder, std::pair<int64_t, int>> held;
   for (int i = 0; i < stage.schedule_size(); ++i) {
-    const plan::ScheduleEntry &entry = stage.schedule(i);
-    int64_t page = kind.of(entry);
+    int64_t page = kind.of(stage.schedule(i));
     if (page == 0)
       continue;
-    auto [found, isFirst] = held.try_emplace({segmentAt(i).chunk(), entry.micro_batch()}, std::pair(page, i));
+    auto [found, isFirst] = held.try_emplace(holderAt(i, kind), std::pair(page, i));
     if (!isFirst && found->second.first != page)
       problems.add(entryText(i) + " has " + kind.name + " " + std::to_string(page) + ", but an entry before it " +
                    kind.name + " " + std::to_string(found->second.first));
     found->second.second = i;
   }
-  std::map<int64_t, Holder> holderOf; // by page
+  return held;
+}
+
+void StageSchedule::checkHolders(const PageKind &kind) {
+  std::map<Holder, std::pair<int64_t, int>> held = pagesOfHolders(kind);
+  std::map<std::pair<int64_t, int64_t>, Holder> holderOf; // by page; where pages have places, those of each chunk apart
   for (int i = 0; i < stage.schedule_size(); ++i) {
-    const plan::ScheduleEntry &entry = stage.schedule(i);
-    int64_t page = kind.of(entry);
+    int64_t page = kind.of(stage.schedule(i));
     if (page == 0)
       continue;
-    Holder holder = {segmentAt(i).chunk(), entry.micro_batch()};
-    auto before = holderOf.find(page);
+    Holder holder = holderAt(i, kind);
+    std::pair which(hasPlaces.contains({kind.region, holder.chunk}) ? holder.chunk : -1, page);
+    auto before = holderOf.find(which);
     if (before != holderOf.end() && before->second != holder && held[before->second].second > i)
       problems.add(entryText(i) + " takes " + kind.name + " " + std::to_string(page) + " while micro-batch " +
-                   std::to_string(before->second.second) + " of chunk " + std::to_string(before->second.first) +
+                   std::to_string(before->second.microBatch) + " of chunk " + std::to_string(before->second.chunk) +
                    " has it until entry " + std::to_string(held[before->second].second));
-    holderOf[page] = holder;
+    holderOf.insert_or_assign(which, holder);
   }
 }
 

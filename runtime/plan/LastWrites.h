@@ -15,6 +15,14 @@
 
 namespace tgpt::runtime {
 
+/// Whether an instruction adds to an output, and so reads it.
+inline bool accumulates(const plan::Instruction &instruction, int output) {
+  for (const plan::Attribute &attribute : instruction.attributes())
+    if (attribute.name() == "accumulate" && output < 63)
+      return (attribute.i() >> output) & 1;
+  return false;
+}
+
 /// Who wrote each byte of a stage's regions last.
 class LastWrites {
 public:

@@ -55,6 +55,8 @@ void checkInstructions(const plan::Plan &plan, const RankGrid &grid, const Kerne
                        PlanProblems &problems);
 /// Order of segments, micro-batches and slots within each stage.
 void checkSchedule(const plan::Plan &plan, PlanProblems &problems);
+/// No two holders have a byte of slots, pages and leaves at one time, where these lie anywhere.
+void checkPlaces(const plan::StageProgram &stage, PlanProblems &problems);
 /// Started collectives end within their segment, and nothing touches their bytes meanwhile.
 void checkFlights(const plan::Plan &plan, PlanProblems &problems);
 /// Every byte of the short-lived regions is written before it is read.

@@ -7,6 +7,7 @@
 
 #include "runtime/training/PlanSummary.h"
 
+#include "runtime/plan/BufferExtent.h"
 #include "runtime/plan/RankGrid.h"
 #include "runtime/training/ProgressLine.h"
 
@@ -56,7 +57,7 @@ static void printStage(const plan::StageProgram &stage, std::ostream &out) {
       << stage.schedule_size() << " scheduled\n";
   for (const plan::Region &region : stage.regions()) {
     out << "  " << std::left << std::setw(14) << lowerCase(plan::Region::Kind_Name(region.kind())) << std::right
-        << std::setw(16) << region.slots() * region.slot_bytes() << " bytes";
+        << std::setw(16) << runtime::regionBytes(region) << " bytes";
     if (region.slots() != 1)
       out << " in " << region.slots() << " slots of " << region.slot_bytes();
     out << "\n";

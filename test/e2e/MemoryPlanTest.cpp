@@ -77,6 +77,28 @@ std::vector<Grid> grids() {
                                          o.schedule = "zero-bubble";
                                          o.recompute = "full";
                                        })},
+      {"zero-bubble, pp 3, full", with(options(1, 3, 1, false, 6),
+                                       [](auto &o) {
+                                         o.schedule = "zero-bubble";
+                                         o.recompute = "full";
+                                       })},
+      {"zero-bubble, pp 4, selective", with(options(1, 4, 1, false, 8),
+                                            [](auto &o) {
+                                              o.schedule = "zero-bubble";
+                                              o.recompute = "selective";
+                                            })},
+      {"zero-bubble, pp 4, full, zero 1", with(options(2, 4, 1, false, 8),
+                                               [](auto &o) {
+                                                 o.schedule = "zero-bubble";
+                                                 o.recompute = "full";
+                                                 o.zero = 1;
+                                               })},
+      {"zero-bubble, pp 2, 2 chunks each, zero 1", with(options(2, 2, 1, false, 4),
+                                                        [](auto &o) {
+                                                          o.schedule = "zero-bubble";
+                                                          o.vpp = 2;
+                                                          o.zero = 1;
+                                                        })},
       {"pp 2, 2 chunks each, zero 1", with(options(2, 2, 2, true, 4),
                                            [](auto &o) {
                                              o.vpp = 2;

@@ -33,13 +33,9 @@ namespace {
 
 /// How far what a cut is chosen by may be below and above what the plan needs.
 constexpr double mostBelow = 0.02;
-/// Cuts count no leaves of several chunks under zero-bubble: a limit is on the safe side there.
+/// With chunks whose layers are computed again scratch finds room in pages and leaves, which no cut knows.
 double mostAbove(const CompileOptions &options) {
-  if (options.vpp < 2)
-    return 0.02;
-  if (options.schedule != "zero-bubble")
-    return 0.03;
-  return options.recompute == "none" ? 0.04 : options.recompute == "selective" ? 0.21 : 0.42;
+  return options.vpp > 1 && options.recompute == "full" && options.schedule == "1f1b" ? 0.04 : 0.02;
 }
 
 ModelRecipe recipeOf(const std::string &name, int64_t layers = 0) {
@@ -251,9 +247,9 @@ TEST(StageCutTest, memoryIsAsPlanned) {
   std::printf("bytes that cuts are chosen by: %.3f to %.3f of the arena\n", all.least, all.greatest);
 }
 
-/// Without pages: every chunk full at once, and what waits for weight gradients in the slots.
+/// As if every chunk were full at once.
 int64_t greatestBytesOfSlots(StageProblem problem, const std::vector<int64_t> &layers) {
-  problem.inFlight.pages.clear();
+  problem.inFlight.moments.clear();
   return cutByHand(problem, layers).greatestBytes();
 }
 

@@ -34,7 +34,16 @@ std::string ScheduleMistakes::make() {
       &ScheduleMistakes::swapMessages,  &ScheduleMistakes::changeDepth,      &ScheduleMistakes::turnChannel,
       &ScheduleMistakes::shareBuffer,   &ScheduleMistakes::changeGroup,      &ScheduleMistakes::moveAcrossStages,
       &ScheduleMistakes::changePage,    &ScheduleMistakes::changePages,      &ScheduleMistakes::changeLeaf,
-      &ScheduleMistakes::changeLeaves};
+      &ScheduleMistakes::changeLeaves,  &ScheduleMistakes::changePlace,      &ScheduleMistakes::swapPlaces};
+  return (this->*all[draw(std::size(all))])();
+}
+
+std::string ScheduleMistakes::makeOfPlaces() {
+  using Mistake = std::string (ScheduleMistakes::*)();
+  static constexpr Mistake all[] = {&ScheduleMistakes::changePlace, &ScheduleMistakes::swapPlaces,
+                                    &ScheduleMistakes::changeSlot,  &ScheduleMistakes::changeSlots,
+                                    &ScheduleMistakes::changePage,  &ScheduleMistakes::changePages,
+                                    &ScheduleMistakes::changeLeaf,  &ScheduleMistakes::changeLeaves};
   return (this->*all[draw(std::size(all))])();
 }
 
@@ -143,6 +152,33 @@ std::string ScheduleMistakes::changeLeaves() {
     if (entry.micro_batch() == microBatch && entry.leaf() > 0)
       entry.set_leaf(leaf);
   return "change the leaf of a micro-batch";
+}
+
+plan::Region *ScheduleMistakes::drawPlaced() {
+  plan::StageProgram &changed = stage();
+  std::vector<plan::Region *> placed;
+  for (plan::Region &region : *changed.mutable_regions())
+    if (region.places_size() > 0)
+      placed.push_back(&region);
+  return placed.empty() ? nullptr : placed[draw(static_cast<int64_t>(placed.size()))];
+}
+
+std::string ScheduleMistakes::changePlace() {
+  plan::Region *region = drawPlaced();
+  if (!region)
+    return "";
+  constexpr int64_t grainBytes = 64;
+  int64_t last = *std::max_element(region->places().begin(), region->places().end());
+  region->set_places(draw(region->places_size()), grainBytes * draw(last / grainBytes + 2));
+  return "change the place of a slot, page or leaf";
+}
+
+std::string ScheduleMistakes::swapPlaces() {
+  plan::Region *region = drawPlaced();
+  if (!region)
+    return "";
+  region->mutable_places()->SwapElements(draw(region->places_size()), draw(region->places_size()));
+  return "swap two places of a region";
 }
 
 std::string ScheduleMistakes::changeSegment() {

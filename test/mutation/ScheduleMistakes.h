@@ -22,6 +22,8 @@ public:
   ScheduleMistakes(plan::Plan &plan, std::mt19937_64 &random) : plan(plan), random(random) {}
 
   std::string make();
+  /// Only of who has which slot, page and leaf, and where these lie.
+  std::string makeOfPlaces();
 
 private:
   int draw(int64_t count) { return static_cast<int>(random() % count); }
@@ -44,6 +46,10 @@ private:
   /// A micro-batch takes another page, wherever it has one.
   std::string changePages();
   std::string changeLeaves();
+  /// A region of any stage whose slots lie anywhere; null where there is none.
+  plan::Region *drawPlaced();
+  std::string changePlace();
+  std::string swapPlaces();
   std::string changeSegment();
   std::string swapSchedules();
 

@@ -19,6 +19,7 @@
 #include "test/mutation/MutationTable.h"
 #include "test/mutation/Programs.h"
 #include "test/mutation/ScheduleMistakes.h"
+#include "test/unit/plan/ByteOwners.h"
 
 #include <gtest/gtest.h>
 
@@ -45,6 +46,7 @@ const Schedule schedules[] = {
     {"1f1b", [](CompileOptions &) {}},
     {"interleaved", [](CompileOptions &options) { options.vpp = 2; }},
     {"zero-bubble", [](CompileOptions &options) { options.schedule = "zero-bubble"; }},
+    {"zero-bubble in chunks", [](CompileOptions &options) { options.schedule = "zero-bubble", options.vpp = 2; }},
 };
 
 /// Pipelines of different lengths, with what else crosses or orders stages: tied weights, tp and dp groups, started
@@ -98,6 +100,14 @@ std::string refusingCheck(const plan::Plan &plan, const KernelCheck &kernelCheck
   return "";
 }
 
+bool hasPlaces(const plan::Plan &plan) {
+  for (const plan::StageProgram &stage : plan.stages())
+    for (const plan::Region &region : stage.regions())
+      if (region.places_size() > 0)
+        return true;
+  return false;
+}
+
 } // namespace
 
 TEST(ScheduleMutationTest, MutantsAreRefusedOrEquivalent) {
@@ -108,10 +118,13 @@ TEST(ScheduleMutationTest, MutantsAreRefusedOrEquivalent) {
   MutationTable table;
   std::map<std::string, int64_t> refusals;
   double longest = 0;
+  int placed = 0;
   std::vector<Configuration> programs = pipelines();
   for (size_t p = 0; p < programs.size(); ++p) {
     plan::Plan original = compiler.compile(programs[p].model, programs[p].options);
     KernelCheck kernelCheck = kernelCheckOf(cpuKernels(), original.mesh());
+    EXPECT_EQ(test::strangeRead(original), "");
+    placed += hasPlaces(original);
     MutantRun run(original);
     int64_t end = mutants * static_cast<int64_t>(p + 1) / static_cast<int64_t>(programs.size());
     while (table.mutants() < end) {
@@ -125,6 +138,7 @@ TEST(ScheduleMutationTest, MutantsAreRefusedOrEquivalent) {
       if (check.empty()) {
         auto start = std::chrono::steady_clock::now();
         fate = run.judge(mutant, why);
+        EXPECT_EQ(test::strangeRead(mutant), "") << mistake << ", " << programs[p].text();
         longest = std::max(longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       } else {
         ++refusals[check];
@@ -136,7 +150,42 @@ TEST(ScheduleMutationTest, MutantsAreRefusedOrEquivalent) {
   for (const auto &[check, count] : refusals)
     std::printf(" %s %lld", check.c_str(), static_cast<long long>(count));
   std::printf("; longest run of a mutant: %.2f s\n", longest);
+  EXPECT_GE(placed, 5) << "programs whose slots, pages and leaves lie anywhere";
   EXPECT_EQ(table.mutants(), mutants);
   EXPECT_EQ(table.shareCaught(), 1);
   EXPECT_LT(longest, watchdogBound + 5);
+}
+
+// Lots: whose slots, pages and leaves share bytes at different times.
+TEST(ScheduleMutationTest, MistakesInLotsAreRefusedOrEquivalent) {
+  constexpr int64_t mutants = 1000;
+  std::mt19937_64 random(1001);
+  InProcessCompiler compiler;
+  MutationTable table;
+  std::vector<Configuration> programs = mutatedChunkedPrograms(/*pp=*/2);
+  for (const Configuration &pipeline : pipelines())
+    if (pipeline.options.vpp > 1 && pipeline.options.schedule == "zero-bubble")
+      programs.push_back(pipeline);
+  int64_t lots = 0;
+  for (const Configuration &program : programs) {
+    plan::Plan original = compiler.compile(program.model, program.options);
+    if (!hasPlaces(original))
+      continue;
+    KernelCheck kernelCheck = kernelCheckOf(cpuKernels(), original.mesh());
+    MutantRun run(original);
+    ++lots;
+    for (int64_t end = table.mutants() + mutants / static_cast<int64_t>(programs.size()); table.mutants() < end;) {
+      plan::Plan mutant = original;
+      std::string mistake = ScheduleMistakes(mutant, random).makeOfPlaces(), why;
+      if (mistake.empty() || mutant.SerializeAsString() == original.SerializeAsString())
+        continue;
+      bool isRefused = !refusingCheck(mutant, kernelCheck).empty();
+      if (!isRefused)
+        EXPECT_EQ(test::strangeRead(mutant), "") << mistake << ", " << program.text();
+      table.add(mistake, isRefused ? Fate::Checker : run.judge(mutant, why), program.text() + ": " + why);
+    }
+  }
+  std::printf("%lld programs with lots\n%s", static_cast<long long>(lots), table.text().c_str());
+  EXPECT_GE(lots, 5);
+  EXPECT_EQ(table.shareCaught(), 1);
 }

@@ -286,6 +286,91 @@ plan.program @around_backward mesh (pp = 1) training <sequence_length = 8, sampl
 
 // -----
 
+// Of two micro-batches at most three of f and b are held at one time, though two of either: they lie anywhere in one lot,
+// where b of the second has the bytes that f of the first had. Apart they would take 64 bytes more, as much as slots alone.
+// The second chunk keeps nothing.
+// CHECK-LABEL: plan.program @lot
+// CHECK: plan.stage 0 arena 320 {
+// CHECK-NEXT: plan.region activations slots 2 at 0 holds 64 live 64 places [0, 128]
+// CHECK-NEXT: plan.region activations chunk 1 slots 1 at 320 holds 0 live 0{{$}}
+// CHECK-NEXT: plan.region scratch slots 1 at 320 holds 0 live 0
+// CHECK-NEXT: plan.region pages slots 2 at 0 holds 64 live 64 places [64, 192]
+// CHECK-NEXT: plan.region leaves slots 2 at 0 holds 64 live 64 places [64, 256]
+// CHECK-NEXT: "w" in activations at 0 :
+// CHECK-NEXT: "f" in pages at 0 :
+// CHECK-NEXT: "b" in leaves at 0 :
+// CHECK: steady "forward" 0 in 0 page 1,
+// CHECK-NEXT: steady "forward" 1 in 1 page 2,
+// CHECK-NEXT: steady "backward" 0 in 0 page 1 leaf 2,
+// CHECK-NEXT: steady "backward" 1 in 1 page 2 leaf 1,
+// CHECK-NEXT: steady "weight_gradient" 0 in 0 leaf 2,
+// CHECK-NEXT: steady "weight_gradient" 1 in 1 leaf 1]
+plan.program @lot mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 2
+    plan.region activations chunk 1 slots 1
+    plan.region scratch slots 1
+    %w = plan.buffer "w" in activations : !plan.buffer<16xf32>
+    %f = plan.buffer "f" in activations : !plan.buffer<16xf32>
+    %b = plan.buffer "b" in activations : !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%w) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+      plan.kernel "fill"() -> (%f) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "copy"(%f) -> (%b) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.segment weight_gradient "weight_gradient" {
+      plan.kernel "copy"(%b) -> (%b) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%w) -> (%w) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.schedule [steady "forward" 0 in 0, steady "forward" 1 in 1, steady "backward" 0 in 0, steady "backward" 1 in 1,
+      steady "weight_gradient" 0 in 0, steady "weight_gradient" 1 in 1]
+  }
+}
+
+// -----
+
+// Nobody holds the leaf while a forward runs, so that has it alone, for s, which would come on top of it.
+// CHECK-LABEL: plan.program @alone
+// CHECK: plan.stage 0 arena 320 {
+// CHECK-NEXT: plan.region activations slots 2 at 64 holds 128 live 128
+// CHECK-NEXT: plan.region scratch slots 1 at 320 holds 0 live 0
+// CHECK-NEXT: plan.region leaves slots 1 at 0 holds 64 live 64
+// CHECK-NEXT: "x" in activations at 0 :
+// CHECK-NEXT: "g" in leaves at 0 :
+// CHECK-NEXT: "s" in leaves at 0 :
+// CHECK: steady "forward" 0 in 0 leaf 1,
+// CHECK-NEXT: steady "forward" 1 in 1 leaf 1,
+// CHECK-NEXT: steady "backward" 0 in 0 leaf 1,
+// CHECK-NEXT: steady "weight_gradient" 0 in 0 leaf 1,
+plan.program @alone mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 {
+    plan.region activations slots 2
+    plan.region scratch slots 1
+    %x = plan.buffer "x" in activations : !plan.buffer<32xf32>
+    %g = plan.buffer "g" in activations : !plan.buffer<16xf32>
+    %s = plan.buffer "s" in scratch : !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%s) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+      plan.kernel "fill"() -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<32xf32>
+      plan.kernel "copy"(%s) -> (%s) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+    }
+    plan.segment backward "backward" {
+      plan.kernel "fill"() -> (%g) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+    }
+    plan.segment weight_gradient "weight_gradient" {
+      plan.kernel "copy"(%g) -> (%g) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<16xf32>) -> !plan.buffer<16xf32>
+      plan.kernel "copy"(%x) -> (%x) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : (!plan.buffer<32xf32>) -> !plan.buffer<32xf32>
+    }
+    plan.schedule [steady "forward" 0 in 0, steady "forward" 1 in 1, steady "backward" 0 in 0,
+      steady "weight_gradient" 0 in 0, steady "backward" 1 in 1, steady "weight_gradient" 1 in 1]
+  }
+}
+
+// -----
+
 // An update runs when no micro-batch is in flight, so what it needs may lie over both slots.
 // In scratch it would come on top of them.
 // CHECK-LABEL: plan.program @step

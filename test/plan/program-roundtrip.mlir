@@ -155,3 +155,23 @@ plan.program @pages mesh (pp = 1) training <sequence_length = 8, samples = 2, mi
     plan.schedule [steady "forward" 0 in 0 page 2 leaf 1, steady "forward" 1 in 0 leaf 1]
   }
 }
+
+// Pages and leaves that lie anywhere in one lot, and a run that has one alone.
+// CHECK-LABEL: plan.program @places
+// CHECK: plan.region pages slots 1 at 0 holds 64 live 64 places [64]
+// CHECK-NEXT: plan.region leaves slots 2 at 0 holds 64 live 64 places [0, 64]
+// CHECK: steady "forward" 0 in 0 page 1 leaf 1]
+plan.program @places mesh (pp = 1) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 128 {
+    plan.region activations slots 1 at 128 holds 0 live 0
+    plan.region pages slots 1 at 0 holds 64 live 64 places [64]
+    plan.region leaves slots 2 at 0 holds 64 live 64 places [0, 64]
+    %a = plan.buffer "a" in pages at 0 : !plan.buffer<16xf32>
+    %b = plan.buffer "b" in leaves at 0 : !plan.buffer<16xf32>
+    plan.segment forward "forward" {
+      plan.kernel "fill"() -> (%a) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+      plan.kernel "fill"() -> (%b) {} cost <flops = 0, bytes_read = 0, bytes_written = 0> : () -> !plan.buffer<16xf32>
+    }
+    plan.schedule [steady "forward" 0 in 0 page 1 leaf 1]
+  }
+}

@@ -704,3 +704,87 @@ plan.program @schedule_c2_update_leaf mesh (dp = 2, pp = 1, tp = 3) training <se
     plan.schedule ["update" leaf 1]
   }
 }
+
+// -----
+
+// C3: regions with places begin at one byte.
+plan.program @stage_c3_places mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 192 {
+    plan.region pages slots 1 at 0 holds 64 live 64 places [0]
+    // expected-error @below {{with places begins at 64, another one at 0}}
+    plan.region leaves slots 1 at 64 holds 64 live 64 places [64]
+  }
+}
+
+// -----
+
+// C3: no other region lies within the lot.
+plan.program @stage_c3_lot mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 128 {
+    plan.region pages slots 2 at 0 holds 64 live 64 places [0, 64]
+    // expected-error @below {{at 64 overlaps the region before it, which ends at 128}}
+    plan.region scratch slots 1 at 64 holds 64 live 64
+  }
+}
+
+// -----
+
+// C4: of a region, a place for each slot.
+plan.program @region_c4_count mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 128 {
+    // expected-error @below {{of kind 'pages' has 1 places for 2 slots}}
+    plan.region pages slots 2 at 0 holds 64 live 64 places [0]
+  }
+}
+
+// -----
+
+// C4: of a region, at multiples of 64.
+plan.program @region_c4_grain mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 128 {
+    // expected-error @below {{has a slot at place 32, expected a multiple of 64}}
+    plan.region pages slots 2 at 0 holds 64 live 64 places [0, 32]
+  }
+}
+
+// -----
+
+// C4: of a region, only where it belongs to a micro-batch.
+plan.program @region_c4_kind mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 64 {
+    // expected-error @below {{of kind 'scratch' has 1 places for 1 slots}}
+    plan.region scratch slots 1 at 0 holds 64 live 64 places [0]
+  }
+}
+
+// -----
+
+// C4: of a region, some.
+plan.program @region_c4_none mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 64 {
+    // expected-error @below {{of kind 'pages' has 0 places for 1 slots}}
+    plan.region pages slots 1 at 0 holds 64 live 64 places []
+  }
+}
+
+// -----
+
+// C4: of a region, where there are bytes.
+plan.program @region_c4_end mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 64 {
+    // expected-error @below {{has a slot at place 9223372036854775744, which ends beyond every address}}
+    plan.region pages slots 1 at 0 holds 64 live 64 places [9223372036854775744]
+  }
+}
+
+// -----
+
+// C3: an empty region of the lot makes no room in it.
+plan.program @stage_c3_empty mesh (dp = 2, pp = 1, tp = 3) training <sequence_length = 8, samples = 2, micro_batches = 2, vocabulary = 16, parameters = 64, flops_per_micro_batch = 0, compute = f32> seed 0 options "" {
+  plan.stage 0 arena 64 {
+    plan.region pages slots 1 at 0 holds 0 live 0 places [0]
+    plan.region scratch slots 1 at 0 holds 64 live 64
+    // expected-error @below {{at 0 overlaps the region before it, which ends at 64}}
+    plan.region leaves slots 1 at 0 holds 64 live 64 places [0]
+  }
+}

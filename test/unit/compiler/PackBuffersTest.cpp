@@ -9,6 +9,7 @@
 // found by trying all orders.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/memory/PackInTurn.h"
 #include "passes/memory/PackingCache.h"
 
 #include <algorithm>
@@ -225,6 +226,41 @@ TEST(PackBuffers, DrawnSlotsStayIntact) {
 }
 
 // What a cache gives is valid, is the same for the same buffers at other positions, and is no worse than it has to be.
+TEST(PackInTurn, NothingTakesNothing) {
+  EXPECT_EQ(packInTurn({}, alignment, 0).endBytes, 0);
+}
+
+TEST(PackInTurn, DrawnBuffersLieApart) {
+  std::mt19937 random(3);
+  for (int instance = 0; instance < 300; ++instance) {
+    std::vector<Lifetime> buffers;
+    for (int64_t count = random() % 60; count > 0; --count) {
+      int64_t first = random() % 40;
+      buffers.push_back({first, first + static_cast<int64_t>(random() % 12), 1 + static_cast<int64_t>(random() % 300)});
+    }
+    Packing packing = packInTurn(buffers, alignment, random() % 4 == 0 ? 10000 : 0);
+    expectValid(buffers, packing);
+    EXPECT_EQ(packing.peakLiveBytes, slowPeak(buffers));
+    if (packing.isTight) {
+      EXPECT_EQ(roundUp(packing.endBytes, alignment), peakLiveBytes(buffers, alignment));
+    }
+  }
+}
+
+// Slots of two sizes and what is held beside them for a while: as many as a step of 2048 micro-batches has, in the time
+// that this takes.
+TEST(PackInTurn, ManyMicroBatchesArePackedWithinTenPercent) {
+  std::vector<Lifetime> held;
+  for (int64_t microBatch = 0; microBatch < 2048; ++microBatch) {
+    held.push_back({3 * microBatch, 3 * microBatch + 60, 6400});
+    held.push_back({3 * microBatch + 1, 3 * microBatch + 31, 12800});
+    held.push_back({3 * microBatch + 32, 3 * microBatch + 58, 3200});
+  }
+  Packing packing = packInTurn(held, alignment, 0);
+  expectValid(held, packing);
+  EXPECT_LE(static_cast<double>(packing.endBytes), 1.1 * static_cast<double>(packing.peakLiveBytes));
+}
+
 TEST(PackingCache, TakesAPackingAgainThatIsAsGood) {
   std::mt19937 random(4);
   int64_t again = 0;

@@ -69,7 +69,7 @@ std::vector<int64_t> fastBytes(const plan::StageProgram &stage, const StageLiven
 } // namespace
 
 TEST(StageLiveness, EqualsFollowingEveryBuffer) {
-  std::vector<plan::Plan> plans = {test::chunkedPlan(), test::pagedPlan()};
+  std::vector<plan::Plan> plans = {test::chunkedPlan(), test::pagedPlan(), test::placedPlan()};
   for (int64_t microBatches : {1, 2, 3, 6})
     plans.push_back(test::tinyPipeline(2, 2, microBatches));
   for (const plan::Plan &plan : plans)

@@ -43,6 +43,10 @@ TEST(Chunks, GiveThemWithPagesToo) {
   expectNumbersOfTheModel(pagedPlan());
 }
 
+TEST(Chunks, GiveThemWithPlacesToo) {
+  expectNumbersOfTheModel(placedPlan());
+}
+
 // Every slot of every chunk is used, and nothing beyond them.
 TEST(Chunks, UseThePlannedBytes) {
   for (const plan::Plan &plan : {chunkedPlan(), pagedPlan()}) {

@@ -70,6 +70,12 @@ StageProblem tgpt::test::drawProblem(int64_t layers, int64_t stages, int64_t chu
     problem.inFlight.pages.push_back(draw(1, most));
     if (chunks == 1 && hasBoth)
       problem.inFlight.untilBackward.push_back(draw(1, most));
+    if (chunks == 1)
+      continue;
+    std::vector<HeldAtOnce> &moments = problem.inFlight.moments.emplace_back();
+    for (int64_t count = draw(1, 4); count > 0; --count)
+      for (HeldAtOnce &moment = moments.emplace_back(); static_cast<int64_t>(moment.size()) < chunks;)
+        moment.push_back({draw(0, 3), draw(0, 1), hasBoth ? draw(0, 3) : 0});
   }
   return problem;
 }

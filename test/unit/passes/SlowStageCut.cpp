@@ -66,7 +66,29 @@ static SlowRun slowRun(const StageProblem &problem, const std::vector<int64_t> &
   return slow;
 }
 
-/// Slots, pages and leaves: of one chunk they take what a backward adds or frees, of several the size is tried out.
+/// What is held at each of the moments, micro-batch by micro-batch.
+static int64_t slowMoments(const StageProblem &problem, int64_t rank, const std::vector<SlowRun> &runs) {
+  int64_t most = 0;
+  for (const HeldAtOnce &moment : problem.inFlight.moments[rank]) {
+    int64_t bytes = 0;
+    for (size_t chunk = 0; chunk < runs.size(); ++chunk) {
+      const SlowRun &run = runs[chunk];
+      // Where a backward holds more than what is there before it and behind it together, something comes on top of
+      // both.
+      int64_t top = std::max<int64_t>(run.mostKept - run.kept - run.waiting, 0);
+      for (int64_t i = 0; i < moment[chunk].before; ++i)
+        bytes += run.kept + top;
+      for (int64_t i = 0; i < moment[chunk].within; ++i)
+        bytes += run.mostKept + top;
+      for (int64_t i = 0; i < moment[chunk].behind; ++i)
+        bytes += run.waiting + top;
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+/// Slots, pages and leaves: of one chunk they take what a backward adds or frees, of several what is held at once.
 static int64_t slowActivations(const StageProblem &problem, int64_t rank, const std::vector<SlowRun> &runs) {
   const MicroBatchesInFlight &inFlight = problem.inFlight;
   bool hasPages = !inFlight.pages.empty();
@@ -83,17 +105,12 @@ static int64_t slowActivations(const StageProblem &problem, int64_t rank, const 
       return either;
     return std::min(either, before * runs[0].kept + behind * runs[0].waiting + runs[0].mostKept);
   }
-  int64_t best = INT64_MAX, largest = 0;
-  for (const SlowRun &run : runs)
-    largest = std::max(largest, run.mostKept);
-  for (int64_t page = 0; page <= (hasPages ? largest : 0); ++page) {
-    int64_t bytes = hasPages ? inFlight.pages[rank] * page : 0;
-    for (size_t chunk = 0; chunk < runs.size(); ++chunk)
-      bytes += inFlight.slots[rank + static_cast<int64_t>(chunk) * problem.stages] *
-               std::max<int64_t>(runs[chunk].mostKept - page, 0);
-    best = std::min(best, bytes);
-  }
-  return best;
+  if (!inFlight.moments.empty())
+    return slowMoments(problem, rank, runs);
+  int64_t bytes = 0;
+  for (size_t chunk = 0; chunk < runs.size(); ++chunk)
+    bytes += inFlight.slots[rank + static_cast<int64_t>(chunk) * problem.stages] * runs[chunk].mostKept;
+  return bytes;
 }
 
 /// The parts of each virtual stage.

@@ -244,14 +244,31 @@ TEST(StageCutTest, pagesMakeRoom) {
     part.activationBytes = 10;
   problem.parts.front().activationBytes = problem.parts.back().activationBytes = 0;
   problem.chunks = 4;
-  problem.inFlight = {{4, 4, 3, 3}, {7}, {}};
+  problem.inFlight = {{4, 4, 3, 3}, {}, {}, {{{{4}, {2}, {1}, {0}}, {{1}, {1}, {2}, {3}}}}};
   problem.limitBytes = 140;
   StageCut cut = chooseCut(problem);
   EXPECT_TRUE(cut.fits(problem));
   EXPECT_EQ(cut.layers, (std::vector<int64_t>{2, 2, 2, 2}));
   EXPECT_EQ(cut.greatestBytes(), 7 * 20);
-  problem.inFlight.pages.clear();
+  problem.inFlight.moments.clear();
   EXPECT_FALSE(chooseCut(problem).fits(problem));
+}
+
+// While weight gradients wait, of 16 that a micro-batch holds in its backward 6 are there until then and 4 from then
+// on.
+TEST(StageCutTest, whatIsHeldAtOnceIsCounted) {
+  StageProblem problem = modelOf(2, 1, 10, 0, 0);
+  for (int64_t layer : {1, 2}) {
+    PartCost &part = problem.parts[layer];
+    part.activationBytes = 12;
+    part.waitingBytes = 10;
+    part.growthBytes = part.backwardBytes = 4;
+  }
+  problem.chunks = 2;
+  problem.inFlight = {{4, 4}, {}, {}, {}};
+  EXPECT_EQ(cutByHand(problem, {1, 1}).greatestBytes(), 8 * 16);
+  problem.inFlight.moments = {{{{3, 1, 0}, {1, 0, 2}}, {{0, 0, 4}, {0, 1, 3}}}};
+  EXPECT_EQ(cutByHand(problem, {1, 1}).greatestBytes(), 16 + 7 * 10);
 }
 
 // Within the time that a compile has, and still no worse than the bound allows.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/CheckPlan.h"
 #include "test/unit/plan/ChunkedPlan.h"
+#include "test/unit/plan/DamagedPlan.h"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -15,18 +16,7 @@ using namespace tgpt::runtime;
 using namespace tgpt::test;
 
 static void expectRefused(const std::string &text, const std::function<void(plan::StageProgram &)> &damage) {
-  plan::Plan plan = pagedPlan();
-  damage(*plan.mutable_stages(0));
-  std::vector<std::string> problems = findPlanProblems(plan);
-  ASSERT_FALSE(problems.empty()) << "not refused, expected: " << text;
-  EXPECT_NE(problems.front().find(text), std::string::npos) << "expected: " << text << "\nfound: " << problems.front();
-}
-
-static plan::Region &regionOf(plan::StageProgram &stage, plan::Region::Kind kind, int64_t chunk = 0) {
-  for (plan::Region &region : *stage.mutable_regions())
-    if (region.kind() == kind && region.chunk() == chunk)
-      return region;
-  throw std::out_of_range("no such region");
+  expectRefusal(pagedPlan(), text, damage);
 }
 
 /// The buffer of this name.
@@ -95,16 +85,13 @@ static plan::Plan leafedPlan() {
 
 TEST(CheckPages, LeavesAreAsPages) {
   EXPECT_EQ(findPlanProblems(leafedPlan()), std::vector<std::string>());
-  auto expectLeafRefused = [](const std::string &text, const auto &damage) {
-    plan::Plan plan = leafedPlan();
-    damage(*plan.mutable_stages(0));
-    std::vector<std::string> problems = findPlanProblems(plan);
-    ASSERT_FALSE(problems.empty()) << "not refused, expected: " << text;
-    EXPECT_NE(problems.front().find(text), std::string::npos) << "expected: " << text << "\nfound: " << problems.front();
+  auto expectLeafRefused = [](const std::string &text, const std::function<void(plan::StageProgram &)> &damage) {
+    expectRefusal(leafedPlan(), text, damage);
   };
   expectLeafRefused("has 4 pages of 128 bytes at",
                     [](auto &stage) { regionOf(stage, plan::Region::LEAVES, 1).set_slots(4); });
-  expectLeafRefused("has leaf 6, but chunk 0 has 5 leaves", [](auto &stage) { stage.mutable_schedule(1)->set_leaf(6); });
+  expectLeafRefused("has leaf 6, but chunk 0 has 5 leaves",
+                    [](auto &stage) { stage.mutable_schedule(1)->set_leaf(6); });
   expectLeafRefused("has page 1, but chunk 0 has 0 pages", [](auto &stage) { stage.mutable_schedule(1)->set_page(1); });
   expectLeafRefused("has no leaf, but its instructions use one",
                     [](auto &stage) { stage.mutable_schedule(1)->set_leaf(0); });

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/plan/ChunkedPlan.h"
+#include "runtime/plan/BufferExtent.h"
 #include "test/unit/plan/PlanBuilder.h"
 
 using namespace tgpt;
@@ -127,13 +128,16 @@ static void layOutPaged(plan::StageProgram &stage) {
   auto place = [&](Region::Kind kind, int64_t chunk, int64_t offset) {
     Region &region = *stage.mutable_regions(regionOf(stage, kind, chunk));
     region.set_offset_bytes(offset);
-    end = std::max(end, offset + region.slots() * region.slot_bytes());
+    end = std::max(end, offset + runtime::regionBytes(region));
   };
   for (Region::Kind kind : {Region::PARAMETERS, Region::GRADIENTS, Region::OPTIMIZER, Region::COMMUNICATION})
     place(kind, 0, end);
   int64_t pages = end;
   place(Region::PAGES, 0, pages);
   place(Region::PAGES, 1, pages);
+  for (Region &region : *stage.mutable_regions())
+    if (region.kind() == Region::LEAVES)
+      place(Region::LEAVES, region.chunk(), pages);
   place(Region::ACTIVATIONS, 0, end);
   place(Region::ACTIVATIONS, 1, end);
   place(Region::SCRATCH, 0, end);
@@ -161,6 +165,38 @@ plan::Plan tgpt::test::pagedPlan() {
   for (plan::ScheduleEntry &entry : *stage.mutable_schedule())
     if (entry.micro_batch() >= 0)
       entry.set_page(pages[stage.segments(static_cast<int>(entry.segment())).chunk()][entry.micro_batch()]);
+  layOutPaged(stage);
+  return plan;
+}
+
+plan::Plan tgpt::test::placedPlan() {
+  plan::Plan plan = pagedPlan();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  for (int64_t chunk : {0, 1}) {
+    plan::Region &pages = *stage.mutable_regions(regionOf(stage, plan::Region::PAGES, chunk));
+    plan::Region leaves = pages;
+    leaves.set_kind(plan::Region::LEAVES);
+    leaves.set_slots(6);
+    for (int64_t begin : {0, 128, 256, 384, 512})
+      pages.add_places(begin);
+    for (int64_t begin : {512, 640, 768, 896, 1024, 1152}) // the first lies over page 5
+      leaves.add_places(begin);
+    *stage.add_regions() = leaves;
+  }
+  auto lieInLeaf = [&](const std::string &name, int64_t chunk) {
+    for (plan::Buffer &buffer : *stage.mutable_buffers())
+      if (buffer.name() == name)
+        buffer.set_region(static_cast<uint32_t>(regionOf(stage, plan::Region::LEAVES, chunk)));
+  };
+  lieInLeaf("e", 0);
+  lieInLeaf("d", 1);
+  lieInLeaf("y", 0);
+  const int64_t leaves[2][3] = {{2, 3, 5}, {4, 6, 2}}; // of chunk and micro-batch, from its backward on
+  for (plan::ScheduleEntry &entry : *stage.mutable_schedule())
+    if (entry.micro_batch() >= 0 && entry.segment() != Forward1)
+      entry.set_leaf(entry.segment() == Forward
+                         ? 1
+                         : leaves[stage.segments(static_cast<int>(entry.segment())).chunk()][entry.micro_batch()]);
   layOutPaged(stage);
   return plan;
 }

@@ -44,6 +44,10 @@ plan::Plan chunkedPlan();
 /// The same, but what is kept lies in five pages that the chunks share, and what the update needs over them.
 plan::Plan pagedPlan();
 
+/// The same, but `d` and `e` lie in leaves, and `y` in one that a forward has alone, and pages and leaves have places
+/// of one lot: what the forward has alone is page 5 at other times.
+plan::Plan placedPlan();
+
 /// What it computes, fed with tinyInput: element `i` of g after a step, 6 x + 5 w summed.
 inline double chunkedGradient(int64_t i) {
   double sum = 0;
