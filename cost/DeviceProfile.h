@@ -45,7 +45,7 @@ struct EfficiencyCurve {
 struct DeviceProfile {
   std::string name;
   double memoryBytes = 0;              ///< that a program can get
-  double reservedBytes = 0;            ///< of these, what lies outside the plan: context, library workspaces
+  double reservedBytes = 0;            ///< of these, what lies outside the plan: context, libraries
   double memoryBytesPerSecond = 0;     ///< peak
   double kernelLaunchSeconds = 0;      ///< what a kernel costs however little it does
   ByDtype matrixFlopsPerSecond;        ///< peak of matrix products

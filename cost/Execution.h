@@ -64,7 +64,8 @@ struct Execution {
   double lastChunkLayers = -1;          ///< memory: of the model's last chunk, which has the head too; -1: as many
   HeldMicroBatches held;                ///< where the very schedule is known; all 0: by its closed form
   bool keepsForWeightGradients = false; ///< zero bubble: what weight gradients read waits for them
-  bool countsPassing = false;           ///< memory: with messages, gradients on their way, and what the ends keep
+  bool countsPassing = false;           ///< memory: with messages, gradients on their way, workspace, what ends keep
+  double productWorkspaceBytes = 0;     ///< memory: that products are given of the workspace
   bool flatTensorInPipeline = true;     ///< a stage's output is sent in tp pieces, one a rank
   /// How ranks are numbered: neighbours along the first axis are consecutive. All three axes, each once.
   std::array<RankAxis, 3> rankOrder = {RankAxis::Tensor, RankAxis::Data, RankAxis::Pipeline};

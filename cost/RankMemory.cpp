@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cost/RankMemory.h"
+#include "cost/KernelWorkspace.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,6 +49,20 @@ double savedByCore(const ModelShape &shape, const Execution &run) {
 }
 
 } // namespace
+
+double workspaceBytes(const ModelShape &shape, const Execution &run, double stage) {
+  constexpr int64_t sumBytes = 4;
+  auto whole = [](double count) { return static_cast<int64_t>(count); };
+  double pieces = run.sequenceParallel ? run.tp : 1;
+  int64_t rows = whole(tokens(shape, run) / pieces);
+  int64_t most = normGradWorkspace(shape.layerNorm ? 2 : 1, rows, whole(shape.hidden), 1, 0, sumBytes);
+  if (shape.learnedPositions == 0)
+    most = std::max(most, ropeWorkspace(whole(shape.sequence), whole(shape.headDim), sumBytes));
+  else if (stage == 0)
+    most = std::max(
+        most, columnSumWorkspace(whole(run.microBatch), whole(shape.sequence * shape.hidden / pieces), 0, sumBytes));
+  return std::max(run.productWorkspaceBytes, static_cast<double>(most));
+}
 
 RankMemory shardedStates(double parameters, int stage, double shards, const StateBytes &states) {
   RankMemory memory;
@@ -244,7 +259,7 @@ double passingHead(const ModelShape &shape, const Execution &run, const StateByt
          (run.zero >= 2 ? states.gradient : 0) * weights;
 }
 
-/// With all that passes through a rank, as the compiler's plans hold it.
+/// With all that passes through a rank and the workspace of its kernels, as the compiler's plans hold it.
 RankMemory plannedMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage) {
   RankMemory memory = shardedStates(stageParameters(shape, run, stage), run.zero, run.shardRanks(), states);
   memory.activationBytes = keptByLayers(shape, run, stage);
@@ -258,7 +273,7 @@ RankMemory plannedMemory(const ModelShape &shape, const Execution &run, const St
     double free = run.keepsForWeightGradients ? 0 : ends;
     memory.workingBytes = std::max(memory.workingBytes - free, passingHead(shape, run, states));
   }
-  memory.workingBytes += messageBytes(shape, run, stage);
+  memory.workingBytes += messageBytes(shape, run, stage) + workspaceBytes(shape, run, stage);
   return memory;
 }
 

@@ -49,6 +49,9 @@ double layersInFlight(const ModelShape &shape, const Execution &run, double stag
 double kvCacheBytes(const ModelShape &shape, double sequences, double tokens, double elementBytes);
 
 RankMemory rankMemory(const ModelShape &shape, const Execution &run, const StateBytes &states, double stage);
+/// What kernels need beside their operands: products what the run gives them; norms, rope and the gradient of learned
+/// positions by their shape (cost/KernelWorkspace.h).
+double workspaceBytes(const ModelShape &shape, const Execution &run, double stage);
 /// The fullest of the first two stages and the last ones: the second has one micro-batch less in flight than the first,
 /// but may hold more layers.
 RankMemory fullestRank(const ModelShape &shape, const Execution &run, const StateBytes &states);

@@ -165,10 +165,11 @@ make_plans() {
   rm -rf "$work/plans"
   mkdir -p "$work/plans"
   local demo=recipes/models/nano-gpt2.yaml samples=4 large=recipes/models/gpt2-124m.yaml batch=16 multiple=128
+  local workspace=33554432 # what cuBLASLt is given from Hopper on (docs/cuda.md)
   if $emulated; then
     sed -E 's/^(width|ffn|vocabulary): .*/\1: 16/; s/^(layers): .*/\1: 1/; s/^(heads|kv_heads): .*/\1: 2/; s/^(sequence_length): .*/\1: 8/' \
         "$demo" >"$work/smallest.yaml"
-    demo=$work/smallest.yaml large=$work/smallest.yaml samples=1 batch=1 multiple=1
+    demo=$work/smallest.yaml large=$work/smallest.yaml samples=1 batch=1 multiple=1 workspace=65536
   fi
   local count
   for dtype in f64 f32 bf16; do
@@ -178,7 +179,8 @@ make_plans() {
     [ $((4 * samples)) -lt $count ] || compile "demo-$count" "$demo" --dp=$count --zero=2 --overlap --micro-batches=1 \
                                                --micro-batch-samples=$((4 * samples / count))
   done
-  compile large "$large" --dtype=bf16 --micro-batches=1 --micro-batch-samples=$batch --vocabulary-multiple=$multiple
+  compile large "$large" --dtype=bf16 --micro-batches=1 --micro-batch-samples=$batch --vocabulary-multiple=$multiple \
+          --product-workspace-bytes=$workspace
   echo "$(ls "$work/plans"/*.bin | wc -l) plans"
 }
 

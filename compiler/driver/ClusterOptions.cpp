@@ -17,6 +17,7 @@ double tgpt::memoryForPlan(const CompileOptions &options, const cost::Cluster &c
 
 void tgpt::applyCluster(CompileOptions &options, const cost::Cluster &cluster) {
   options.device = cost::deviceText(cluster.device);
+  options.productWorkspaceBytes = static_cast<int64_t>(cluster.productWorkspaceBytes);
   options.links = cost::topologyText(cluster.topology);
   options.memoryLimitBytes = static_cast<int64_t>(std::min(memoryForPlan(options, cluster), 0x1p60));
 }

@@ -50,6 +50,8 @@ struct CompileOptions {
   std::string device;             ///< a device in one line (cost/DeviceText.h); empty: the built-in one
   std::string links;              ///< between ranks, in one line (cost/cluster/TopologyText.h); empty: not known
   int64_t memoryLimitBytes = 0;   ///< that a rank may need; 0: no limit
+  /// Beside its operands, of a product that may be a library's; 0: such that need none.
+  int64_t productWorkspaceBytes = 0;
   bool stageReport = false;       ///< keep the costs of the cut in the IR
   std::string reduction = "fast"; ///< canonical: every grid gives the bits of one rank
   int64_t reductionChunks = 8;    ///< chunks of a canonically reduced dim: a multiple of tp

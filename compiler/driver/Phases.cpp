@@ -92,6 +92,12 @@ static std::string shardingPipeline(const CompileOptions &options) {
   return pipeline;
 }
 
+/// An option of the passes that count it and that plan it.
+static std::string productWorkspace(const CompileOptions &options) {
+  return options.productWorkspaceBytes > 0 ? " product-workspace-bytes=" + std::to_string(options.productWorkspaceBytes)
+                                           : "";
+}
+
 static std::string chooseStages(const CompileOptions &options) {
   std::string pass =
       "dist-choose-stages{schedule=" + options.schedule + " micro-batches=" + std::to_string(options.microBatches);
@@ -105,6 +111,7 @@ static std::string chooseStages(const CompileOptions &options) {
     pass += " links=" + options.links + (options.overlap ? " overlap=true" : "");
   if (options.memoryLimitBytes > 0)
     pass += " memory-limit-bytes=" + std::to_string(options.memoryLimitBytes);
+  pass += productWorkspace(options);
   if (isShared(options))
     pass += " zero=" + std::to_string(options.zero) + " zero-prefetch=" + std::to_string(options.gathersAhead());
   return pass + (options.stageReport ? " report=true}" : "}");
@@ -159,7 +166,8 @@ std::vector<Phase> tgpt::phasesOf(const CompileOptions &options) {
         {"zero", "buckets: of gradients, and under --zero of what each dp rank keeps a piece", zeroPipeline(options)});
   phases.push_back({"pipelined", "segments of stages, and their schedule", pipelinePipeline(options)});
   phases.push_back({"plan", "kernel calls on buffers at planned offsets",
-                    "plan-lower{global-batch=" + std::to_string(options.globalBatch) + "}," + assignMemory(options)});
+                    "plan-lower{global-batch=" + std::to_string(options.globalBatch) + productWorkspace(options) +
+                        "}," + assignMemory(options)});
   return phases;
 }
 

@@ -62,6 +62,8 @@ void InstructionEmitter::emitKernel(planir::KernelOp op, plan::Instruction &inst
     instruction.add_inputs(buffers.lookup(buffer));
   for (Value buffer : op.getOutputs())
     instruction.add_outputs(buffers.lookup(buffer));
+  if (op.getWorkspace())
+    instruction.set_workspace(buffers.lookup(op.getWorkspace()));
   for (NamedAttribute scalar : op.getScalars())
     emitScalar(scalar, instruction);
   setCost(op.getCost(), instruction);

@@ -33,6 +33,7 @@ plan::Region::Kind tgpt::kindOf(planir::MemoryKind kind) {
   case planir::MemoryKind::Pages: return plan::Region::PAGES;
   case planir::MemoryKind::Step: return plan::Region::STEP;
   case planir::MemoryKind::Leaves: return plan::Region::LEAVES;
+  case planir::MemoryKind::Workspace: return plan::Region::WORKSPACE;
   }
   llvm_unreachable("a kind of the enum");
 }

@@ -222,13 +222,15 @@ private:
   /// The formula knows one moment; the plan has all of them.
   ComparedPart working() const {
     double scratch = planBytes(MemoryCategory::Scratch), messages = planBytes(MemoryCategory::Communication);
-    ComparedPart part = {"at work", formula.workingBytes, scratch + messages, {}};
+    double workspace = planBytes(MemoryCategory::Workspace);
+    ComparedPart part = {"at work", formula.workingBytes, scratch + messages + workspace, {}};
     part.because(stage == run.pp - 1 ? "no logits in f32 and no gradient of them beside: it overwrites the logits, "
                                        "which lie in the slots"
                                      : "no estimate of the fullest moment",
                  -formula.workingBytes);
     part.because("what the fullest segment needs beyond the room that its slot has free", scratch);
     part.because("messages between stages", messages);
+    part.because("the workspace of kernels", workspace);
     return part;
   }
 

@@ -16,6 +16,7 @@ search::Problem problemOf(const cost::ModelShape &shape, const cost::Cluster &cl
   problem.shape = shape;
   problem.machine = cluster.machine();
   problem.memoryBytes = cluster.device.planBytes();
+  problem.productWorkspaceBytes = cluster.productWorkspaceBytes;
   problem.communicatorBytes = [cluster, all = problem.memoryBytes](const search::Candidate &candidate) {
     CompileOptions options = compileOptionsOf(candidate, {});
     applyCluster(options, cluster);

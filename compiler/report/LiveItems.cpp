@@ -92,6 +92,7 @@ static MemoryCategory categoryOf(plan::Region::Kind kind) {
   case plan::Region::GRADIENTS: return MemoryCategory::Gradients;
   case plan::Region::OPTIMIZER: return MemoryCategory::Optimizer;
   case plan::Region::COMMUNICATION: return MemoryCategory::Communication;
+  case plan::Region::WORKSPACE: return MemoryCategory::Workspace;
   default: return MemoryCategory::Scratch;
   }
 }

@@ -117,6 +117,7 @@ static void addRegions(StageMemoryReport &report) {
     case plan::Region::GRADIENTS: report.of(MemoryCategory::Gradients).bytes += bytes; break;
     case plan::Region::OPTIMIZER: report.of(MemoryCategory::Optimizer).bytes += bytes; break;
     case plan::Region::COMMUNICATION: report.of(MemoryCategory::Communication).bytes += bytes; break;
+    case plan::Region::WORKSPACE: report.of(MemoryCategory::Workspace).bytes += bytes; break;
     case plan::Region::ACTIVATIONS: {
       int64_t kept = report.liveness.keptSlotBytes(i);
       report.activationSlots.push_back({slotsHeld(*report.program, region), kept});

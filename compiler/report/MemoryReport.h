@@ -23,9 +23,9 @@
 
 namespace tgpt {
 
-enum class MemoryCategory { Parameters, Gradients, Optimizer, Activations, Scratch, Communication };
-constexpr std::array<const char *, 6> memoryCategoryNames = {"parameters",  "gradients", "optimizer",
-                                                             "activations", "scratch",   "communication"};
+enum class MemoryCategory { Parameters, Gradients, Optimizer, Activations, Scratch, Communication, Workspace };
+constexpr std::array<const char *, 7> memoryCategoryNames = {"parameters", "gradients",     "optimizer", "activations",
+                                                             "scratch",    "communication", "workspace"};
 
 /// Memory of one category on one rank.
 struct CategoryMemory {

@@ -123,14 +123,14 @@ static std::string slotsText(const StageMemoryReport &stage) {
 
 static std::string mainTable(const MemoryReport &report) {
   Rows rows = {{"stage", "ranks", "parameters", "gradients", "optimizer", "activations", "= slots x bytes", "scratch",
-                "communication", "total", "peak live", "total/live"}};
+                "communication", "workspace", "total", "peak live", "total/live"}};
   for (const StageMemoryReport &stage : report.stages) {
     auto bytes = [&](MemoryCategory category) { return bytesText(stage.of(category).bytes); };
     rows.push_back({std::to_string(stage.stage), std::to_string(stage.ranks), bytes(MemoryCategory::Parameters),
                     bytes(MemoryCategory::Gradients), bytes(MemoryCategory::Optimizer),
                     bytes(MemoryCategory::Activations), slotsText(stage), bytes(MemoryCategory::Scratch),
-                    bytes(MemoryCategory::Communication), bytesText(stage.arenaBytes), bytesText(stage.liveBytes()),
-                    fixed(stage.ratio(), 4)});
+                    bytes(MemoryCategory::Communication), bytes(MemoryCategory::Workspace), bytesText(stage.arenaBytes),
+                    bytesText(stage.liveBytes()), fixed(stage.ratio(), 4)});
   }
   return alignedTable(rows);
 }

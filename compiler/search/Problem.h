@@ -31,6 +31,7 @@ struct Problem {
   double memoryBytes = 0; ///< that a rank's arena and its communicators may take
   /// Of these, what communicators take; it may depend on the grid, sp and ZeRO. Empty: nothing.
   std::function<double(const Candidate &)> communicatorBytes;
+  double productWorkspaceBytes = 0; ///< of the arena, for products
   int64_t gpus = 1;
   int64_t globalBatch = 1; ///< sequences of a step
   Pins pins;
@@ -41,7 +42,9 @@ struct Problem {
   }
   const cost::Machine &machineOf(const Candidate &candidate) const { return candidate.overlap ? machine : blocking; }
   cost::Execution executionOf(const Candidate &candidate) const {
-    return search::executionOf(candidate, operands, elementBytes);
+    cost::Execution run = search::executionOf(candidate, operands, elementBytes);
+    run.productWorkspaceBytes = productWorkspaceBytes;
+    return run;
   }
 };
 

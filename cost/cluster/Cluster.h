@@ -45,6 +45,7 @@ struct Cluster {
   Topology topology;    ///< its links
   std::vector<std::string> levelNames;
   double coresPerNode = 0; ///< that the ranks of a node share, however many they are; 0: each has a device of its own
+  double productWorkspaceBytes = 0; ///< of a plan's arena, that products of a library are given; 0: nothing
   CommunicatorMemory communicator;
   Software software;                     ///< tgpt's runtime on this hardware
   std::optional<MeasuredRates> measured; ///< of single kernels and collectives, where the file has them

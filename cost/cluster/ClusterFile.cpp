@@ -84,7 +84,8 @@ void readNodes(const YamlSection &root, Cluster &cluster) {
 
 Cluster readCluster(const YAML::Node &node, const std::string &fileName) {
   YamlSection root(node, "the cluster", fileName, {"name", "device"},
-                   {"ranks_per_node", "levels", "cores_per_node", "communicator", "software", "measured"});
+                   {"ranks_per_node", "levels", "cores_per_node", "product_workspace_bytes", "communicator", "software",
+                    "measured"});
   Cluster cluster;
   cluster.name = root.word("name");
   cluster.device = readDevice(root.at("device"), fileName);
@@ -102,6 +103,9 @@ Cluster readCluster(const YAML::Node &node, const std::string &fileName) {
   }
   if (root.has("cores_per_node"))
     cluster.coresPerNode = root.number("cores_per_node", FigureRange::Count, "cores that the ranks of a node share");
+  if (root.has("product_workspace_bytes"))
+    cluster.productWorkspaceBytes =
+        root.number("product_workspace_bytes", FigureRange::Count, "bytes that products of a library are given");
   if (root.has("communicator"))
     YamlSection(root.at("communicator"), "communicator", fileName, YamlSection::keysOf(communicatorFields(), false))
         .read(communicatorFields(), cluster.communicator);

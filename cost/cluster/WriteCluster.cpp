@@ -155,6 +155,8 @@ std::string clusterText(const Cluster &cluster, const std::vector<std::string> &
   writeDevice(writer, cluster.device);
   if (cluster.topology.ranksPerNode > 0)
     writeLevels(writer, cluster);
+  if (cluster.productWorkspaceBytes > 0)
+    writer.figure("product_workspace_bytes", exact(cluster.productWorkspaceBytes));
   auto write = [&](const std::string &name, const auto &figures) {
     writer.section(name, [&](const std::string &path) {
       for (const auto &[key, value] : figures)

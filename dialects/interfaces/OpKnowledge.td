@@ -118,6 +118,10 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     }], "std::optional<unsigned>", "getInPlaceOperand", (ins "unsigned":$i), "", [{
         return std::nullopt;
       }]>,
+    InterfaceMethod<[{
+      Bytes that the kernel of a device needs beside its operands while it runs, by the
+      local types (cost/KernelWorkspace.h).
+    }], "int64_t", "getWorkspaceBytes", (ins), "", [{ return 0; }]>,
   ];
 }
 

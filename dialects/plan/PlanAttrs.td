@@ -21,7 +21,7 @@ def Plan_MemoryKind : Plan_Enum<"MemoryKind", "what a part of the arena holds", 
     I32EnumAttrCase<"Optimizer", 3, "optimizer">, I32EnumAttrCase<"Activations", 4, "activations">,
     I32EnumAttrCase<"Scratch", 5, "scratch">, I32EnumAttrCase<"Communication", 6, "communication">,
     I32EnumAttrCase<"Pages", 7, "pages">, I32EnumAttrCase<"Step", 8, "step">,
-    I32EnumAttrCase<"Leaves", 9, "leaves">]>;
+    I32EnumAttrCase<"Leaves", 9, "leaves">, I32EnumAttrCase<"Workspace", 10, "workspace">]>;
 
 def Plan_VariableRole : Plan_Enum<"VariableRole", "what a variable is for", [
     I32EnumAttrCase<"Parameter", 1, "parameter">, I32EnumAttrCase<"Master", 2, "master">,

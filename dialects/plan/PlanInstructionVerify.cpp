@@ -29,6 +29,11 @@ LogicalResult KernelOp::verify() {
   for (auto [i, output] : llvm::enumerate(getOutputs()))
     if (!outputs.insert(output).second) // C3
       return emitOpError() << "output " << i << " is the buffer of an earlier output";
+  auto workspace = getWorkspace() ? getWorkspace().getDefiningOp<BufferOp>() : BufferOp();
+  if (workspace && workspace.getRegion() != MemoryKind::Workspace) // C4
+    return emitOpError() << "'" << getOpcode() << "' has the workspace '" << workspace.getName()
+                         << "', which lies in the region of kind '" << stringifyMemoryKind(workspace.getRegion())
+                         << "'";
   return success();
 }
 

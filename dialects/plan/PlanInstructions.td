@@ -24,7 +24,8 @@ def Plan_KernelOp : Plan_Instruction<"kernel", [AttrSizedOperandSegments]> {
   let description = [{
     The opcode, operand order and scalars are those of runtime/kernels/KERNELS.md. A
     scalar that differs between ranks is an axis offset. An output may be the buffer
-    of an input where the catalogue allows it.
+    of an input where the catalogue allows it. The workspace is what kernels of a device
+    may write while they run: those of one stream run one after the other and share it.
 
     ```mlir
     plan.kernel "embedding"(%tokens, %table) -> (%x) {vocab_offset = #plan.axis_offset<["tp"], stride = 128>} cost <flops = 0, bytes_read = 33280, bytes_written = 32768> : (!plan.buffer<2x64xi32>, !plan.buffer<128x64xf32>) -> !plan.buffer<2x64x64xf32>
@@ -34,11 +35,12 @@ def Plan_KernelOp : Plan_Instruction<"kernel", [AttrSizedOperandSegments]> {
     - C1: the opcode is not empty and there is an output.
     - C2: scalars are integers, floats, bools, strings or axis offsets.
     - C3: outputs are different buffers.
+    - C4: the workspace lies in the region of workspaces.
   }];
   let arguments = (ins StrAttr:$opcode, Variadic<Plan_BufferType>:$inputs, Variadic<Plan_BufferType>:$outputs,
-                       DictionaryAttr:$scalars, Plan_CostAttr:$cost);
-  let assemblyFormat = [{$opcode `(` $inputs `)` `->` `(` $outputs `)` $scalars `cost` $cost attr-dict
-    `:` functional-type($inputs, $outputs)}];
+                       Optional<Plan_BufferType>:$workspace, DictionaryAttr:$scalars, Plan_CostAttr:$cost);
+  let assemblyFormat = [{$opcode `(` $inputs `)` `->` `(` $outputs `)` $scalars (`workspace` $workspace^ `:` type($workspace))?
+    `cost` $cost attr-dict `:` functional-type($inputs, $outputs)}];
   let hasVerifier = 1;
 }
 

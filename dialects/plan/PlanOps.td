@@ -150,9 +150,10 @@ def Plan_RegionOp : Plan_Op<"region", [HasParent<"::tgpt::planir::StageOp">]> {
     which each chunk of a stage has a region of its own. Pages are as activations, but
     the chunks of a stage have them in common: each has a region of the same bytes, and the
     schedule says which page a micro-batch has. Leaves are as pages, with numbers of their own,
-    so that a run may have one of each. A run that finds nothing in its page and leaves nothing there has it alone. Step is for the segments that run once a
-    step, at which activations, pages, leaves and scratch hold nothing. With `places`, slots of activations, pages and
-    leaves lie anywhere from the offset on and may share bytes at different times. `live` is the greatest sum of
+    so that a run may have one of each. A run that finds nothing in its page and leaves nothing there has it alone. Step is
+    for the segments that run once a step, at which activations, pages, leaves and scratch hold nothing. Workspace is what
+    kernels have beside their operands, a buffer for each stream that runs some. With `places`, slots of activations, pages
+    and leaves lie anywhere from the offset on and may share bytes at different times. `live` is the greatest sum of
     bytes live at once in a slot: what `holds` could at best be.
 
     ```mlir
@@ -279,6 +280,7 @@ def Plan_SegmentOp : Plan_Op<"segment", [HasParent<"::tgpt::planir::StageOp">, S
     - C2: events begin and end here: see `plan.wait`.
     - C3: of activations, pages and leaves, instructions use those of the segment's chunk only; a begin or update has chunk 0.
     - C4: step is used by begin and update only, which use no pages and no leaves, and no activations or scratch where there is a step region.
+    - C5: a workspace is the workspace of kernels, and nothing else uses it.
   }];
   let arguments = (ins Plan_EnumAttr<Plan_SegmentKind, "segment_kind">:$kind, StrAttr:$name,
                        DefaultValuedAttr<I64Attr, "0">:$chunk);

@@ -232,11 +232,24 @@ static LogicalResult verifyStepOf(SegmentOp segment) {
   return success();
 }
 
+// C5
+static LogicalResult verifyWorkspaceOf(SegmentOp segment) {
+  for (Operation &op : segment.getBody().getOps())
+    for (OpOperand &operand : op.getOpOperands()) {
+      auto buffer = operand.get().getDefiningOp<BufferOp>();
+      auto kernel = dyn_cast<KernelOp>(op);
+      bool isWorkspace = kernel && kernel.getWorkspace() && operand.getOperandNumber() == op.getNumOperands() - 1;
+      if (buffer && buffer.getRegion() == MemoryKind::Workspace && !isWorkspace)
+        return op.emitOpError() << "uses '" << buffer.getName() << "', which is a workspace of kernels";
+    }
+  return success();
+}
+
 LogicalResult SegmentOp::verify() {
   for (Operation &op : getBody().getOps())
     if (!isa<KernelOp, CollectiveOp, WaitOp, SendOp, RecvOp, InputOp, OutputOp>(op)) // C1
       return op.emitOpError("is not an instruction of the plan");
-  if (failed(verifyChunkOf(*this)) || failed(verifyStepOf(*this))) // C3, C4
+  if (failed(verifyChunkOf(*this)) || failed(verifyStepOf(*this)) || failed(verifyWorkspaceOf(*this))) // C3, C4, C5
     return failure();
   return verifyFlights(*this); // C2
 }

@@ -103,6 +103,12 @@ int64_t SumLeadingOp::getFlops() {
   return elementsOf(getInput());
 }
 
+int64_t SumLeadingOp::getWorkspaceBytes() {
+  int64_t width = elementsOf(getOutput());
+  return cost::columnSumWorkspace(elementsOf(getInput()) / width, width, localChunksOf(*this),
+                                  sumElementBytes(getOutput()));
+}
+
 bool SumLeadingOp::canAccumulate(unsigned) {
   return true;
 }
@@ -142,6 +148,11 @@ int64_t SumPositionsOp::getFlops() {
   return elementsOf(getInput());
 }
 
+int64_t SumPositionsOp::getWorkspaceBytes() {
+  return cost::sampleSumWorkspace(getInput().getType().getDimSize(0), widthOf(getInput()), localChunksOf(*this),
+                                  sumElementBytes(getOutput()));
+}
+
 std::optional<ChunkedDim> SumPositionsOp::getChunkedDim() {
   return ChunkedDim{0, 1};
 }
@@ -173,6 +184,10 @@ ShardingRule AddNOp::getShardingRule() {
 
 int64_t AddNOp::getFlops() {
   return (int64_t(getInputs().size()) - 1) * elementsOf(getOutput());
+}
+
+int64_t AddNOp::getWorkspaceBytes() {
+  return cost::addWorkspace(int64_t(getInputs().size()), elementsOf(getOutput()), sumElementBytes(getOutput()));
 }
 
 std::optional<unsigned> AddNOp::getInPlaceOperand(unsigned) {

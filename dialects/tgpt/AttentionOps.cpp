@@ -55,6 +55,10 @@ int64_t RopeOp::getFlops() {
   return 3 * elementsOf(getInput());
 }
 
+int64_t RopeOp::getWorkspaceBytes() {
+  return cost::ropeWorkspace(getInput().getType().getDimSize(1), getHeadDim(), sumElementBytes(getInput()));
+}
+
 LogicalResult RopeOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
   if (!gradients.isWanted(getInput()))
     return success();
@@ -325,4 +329,10 @@ NamedAttrList AttentionGradOp::getKernelAttributes() {
 
 SmallVector<ShardOffset> AttentionGradOp::getShardOffsets() {
   return headOffset(*this, 1);
+}
+
+int64_t AttentionGradOp::getWorkspaceBytes() {
+  int64_t chunks = localChunksOf(*this), kvHeads = widthOf(getKey()) / int64_t(getHeadDim());
+  return cost::attentionGradWorkspace(elementsOf(getLse()), elementsOf(getKey()), chunks > 0 ? chunks / kvHeads : 1,
+                                      sumElementBytes(getQuery()));
 }

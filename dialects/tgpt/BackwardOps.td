@@ -113,7 +113,7 @@ def Tgpt_LinearWgradOp : Tgpt_BackwardOp<"linear_wgrad", [ParameterGradient, Chu
   let results = (outs Tgpt_AccTensor:$weight_grad);
 }
 
-def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [ParameterGradient, ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
+def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [ParameterGradient, ChunkedSum<["sumBySample"]>.T], ["canAccumulate", "getWorkspaceBytes"]> {
   let summary = "gradient of what was broadcast: the sum over the leading dims";
   let description = [{
     For a bias or a position table. The result's shape is the trailing dims of the
@@ -136,7 +136,7 @@ def Tgpt_SumLeadingOp : Tgpt_BackwardOp<"sum_leading", [ParameterGradient, Chunk
   let results = (outs Tgpt_AccTensor:$output);
 }
 
-def Tgpt_SumPositionsOp : Tgpt_BackwardOp<"sum_positions", [ChunkedSum<>.T]> {
+def Tgpt_SumPositionsOp : Tgpt_BackwardOp<"sum_positions", [ChunkedSum<>.T], ["getWorkspaceBytes"]> {
   let summary = "the sum over the positions of each sample";
   let description = [{
     Rule `abT->aT`: a sharded sequence leaves the result partial.
@@ -157,7 +157,7 @@ def Tgpt_SumPositionsOp : Tgpt_BackwardOp<"sum_positions", [ChunkedSum<>.T]> {
   let results = (outs Tgpt_AccTensor:$output);
 }
 
-def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
+def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate", "getWorkspaceBytes"]> {
   let summary = "gradients of a row's elements and of the weight, from the saved rstd";
   let description = [{
     With `g = dy w` and `xhat = x rstd`: `dx = rstd (g - xhat mean(g xhat))`, `dw = sum of dy xhat`.
@@ -181,7 +181,7 @@ def Tgpt_RmsNormGradOp : Tgpt_BackwardOp<"rms_norm_grad", [ChunkedSum<["sumBySam
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad);
 }
 
-def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
+def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate", "getWorkspaceBytes"]> {
   let summary = "gradients of a head's elements and of the weight of all heads";
   let description = [{
     As `rms_norm_grad`, head by head, with rstd computed anew. Rule `abH,abH,D->abH,D`,
@@ -207,7 +207,7 @@ def Tgpt_HeadNormGradOp : Tgpt_BackwardOp<"head_norm_grad", [ChunkedSum<["sumByS
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad);
 }
 
-def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate"]> {
+def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [ChunkedSum<["sumBySample"]>.T], ["canAccumulate", "getWorkspaceBytes"]> {
   let summary = "gradients of a row's elements, the weight and the bias, from the saved mean and rstd";
   let description = [{
     With `g = dy w` and `xhat = (x - mean) rstd`: `dx = rstd (g - mean(g) - xhat mean(g xhat))`,
@@ -232,7 +232,7 @@ def Tgpt_LayerNormGradOp : Tgpt_BackwardOp<"layer_norm_grad", [ChunkedSum<["sumB
   let results = (outs Tgpt_Tensor:$input_grad, Tgpt_AccTensor:$weight_grad, Tgpt_AccTensor:$bias_grad);
 }
 
-def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"],
+def Tgpt_AttentionGradOp : Tgpt_BackwardOp<"attention_grad", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets", "getWorkspaceBytes"],
                                          ["getFlops", "getModelFlops", "getKernelKind"]> {
   let summary = "gradients of query, key and value, recomputing the probabilities from the log-sum-exp";
   let description = [{

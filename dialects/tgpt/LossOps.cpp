@@ -113,6 +113,10 @@ int64_t CrossEntropyOp::getFlops() {
   return 4 * elementsOf(getLogits()) + 5 * elementsOf(getLabels());
 }
 
+int64_t CrossEntropyOp::getWorkspaceBytes() {
+  return cost::crossEntropyWorkspace(elementsOf(getLabels()));
+}
+
 LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
   if (failed(expectNoGradient(*this, gradients, getLse(), "lse")))
     return failure();
@@ -305,6 +309,10 @@ ShardingRule TokenLossOp::getShardingRule() {
 // Logarithm, the maximum back, the label's logit, the sum, the count.
 int64_t TokenLossOp::getFlops() {
   return 5 * elementsOf(getLabels());
+}
+
+int64_t TokenLossOp::getWorkspaceBytes() {
+  return cost::tokenLossWorkspace(elementsOf(getLabels()), localChunksOf(*this));
 }
 
 // The tokens of one sample after those of the other.

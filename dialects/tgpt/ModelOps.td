@@ -146,7 +146,7 @@ def Tgpt_LayerNormOp : Tgpt_ForwardFormat<"layer_norm"> {
   let results = (outs Tgpt_Tensor:$output, Tgpt_AccTensor:$mean, Tgpt_AccTensor:$rstd);
 }
 
-def Tgpt_RopeOp : Tgpt_ForwardFormat<"rope"> {
+def Tgpt_RopeOp : Tgpt_ForwardFormat<"rope", [], ["getWorkspaceBytes"]> {
   let summary = "rotate pairs of head elements by an angle that grows with the position";
   let description = [{
     Elements i and i + c/2 of each head turn by `p theta^(-2i/c)` at position p
@@ -369,7 +369,7 @@ def Tgpt_CastOp : Tgpt_ForwardFormat<"cast"> {
   let results = (outs Tgpt_Tensor:$output);
 }
 
-def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["getKernelAttributes", "hasAccumulationType"]> {
+def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["getKernelAttributes", "hasAccumulationType", "getWorkspaceBytes"]> {
   let summary = "sum of the token losses and number of valid tokens";
   let description = [{
     `loss_sum = sum over valid tokens of lse - logits[label]`; a negative label is not

@@ -61,6 +61,13 @@ static std::string vectorGradientFactors(Value gradient, StringRef factor) {
   return (isBySample ? "a" : "") + factor.str();
 }
 
+// What the gradients of `vectors` parameters take, each with the size of `weight`.
+static int64_t gradientWorkspaceBytes(Operation *op, int64_t vectors, Value input, Value weight) {
+  int64_t width = elementsOf(weight), samples = cast<RankedTensorType>(input.getType()).getDimSize(0);
+  return cost::normGradWorkspace(vectors, elementsOf(input) / width, width, samples, localChunksOf(op),
+                                 sumElementBytes(weight));
+}
+
 // A statistic of one value per row.
 static bool isRowStatistic(Operation *op, const NamedTensor &statistic, const NamedTensor &input) {
   return Constraint(op, "C1").hasRank(statistic, input.rank() - 1) &&
@@ -132,6 +139,10 @@ ShardingRule RmsNormGradOp::getShardingRule() {
 // xhat, g (2), mean(g xhat) (2), dx (3), dw (2) an element; one division a row.
 int64_t RmsNormGradOp::getFlops() {
   return 9 * elementsOf(getInput()) + rowsOf(getInput());
+}
+
+int64_t RmsNormGradOp::getWorkspaceBytes() {
+  return gradientWorkspaceBytes(*this, 1, getInput(), getWeight());
 }
 
 bool RmsNormGradOp::canAccumulate(unsigned i) {
@@ -209,6 +220,10 @@ ShardingRule HeadNormGradOp::getShardingRule() {
 // rms_norm_grad and, for rstd, a square-sum (2) an element and four operations a head.
 int64_t HeadNormGradOp::getFlops() {
   return 11 * elementsOf(getInput()) + 5 * elementsOf(getInput()) / widthOf(getWeight());
+}
+
+int64_t HeadNormGradOp::getWorkspaceBytes() {
+  return gradientWorkspaceBytes(*this, 1, getInput(), getWeight());
 }
 
 bool HeadNormGradOp::canAccumulate(unsigned i) {
@@ -293,6 +308,10 @@ ShardingRule LayerNormGradOp::getShardingRule() {
 // xhat (2), g, mean(g), mean(g xhat) (2), dx (4), dw (2), dbias an element; two divisions a row.
 int64_t LayerNormGradOp::getFlops() {
   return 13 * elementsOf(getInput()) + 2 * rowsOf(getInput());
+}
+
+int64_t LayerNormGradOp::getWorkspaceBytes() {
+  return gradientWorkspaceBytes(*this, 2, getInput(), getWeight());
 }
 
 bool LayerNormGradOp::canAccumulate(unsigned i) {

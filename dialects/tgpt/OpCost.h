@@ -13,6 +13,8 @@
 #ifndef TGPT_DIALECTS_TGPT_OPCOST_H
 #define TGPT_DIALECTS_TGPT_OPCOST_H
 
+#include "cost/KernelWorkspace.h"
+#include "dialects/interfaces/OpKnowledge.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 
@@ -34,6 +36,12 @@ inline int64_t widthOf(mlir::Value value) {
 inline int64_t rowsOf(mlir::Value value) {
   int64_t width = widthOf(value);
   return width == 0 ? 0 : elementsOf(value) / width;
+}
+
+/// Bytes of an element of the type that sums of these are made in.
+inline int64_t sumElementBytes(mlir::Value value) {
+  mlir::Type element = llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+  return accumulationType(element).getIntOrFloatBitWidth() / 8;
 }
 
 } // namespace tgpt

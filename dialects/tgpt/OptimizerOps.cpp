@@ -35,6 +35,11 @@ int64_t SumSquaresOp::getFlops() {
   return 2 * elementsOf(getInput());
 }
 
+int64_t SumSquaresOp::getWorkspaceBytes() {
+  return cost::squareSumWorkspace(elementsOf(getInput()),
+                                  getInput().getType().getRank() == 0 ? 0 : localChunksOf(*this));
+}
+
 // The dim that the layout shards, by an axis of size 1 as well: so the cut does not
 // depend on the number of ranks.
 std::optional<ChunkedDim> SumSquaresOp::getChunkedDim() {

@@ -51,6 +51,10 @@ inline constexpr llvm::StringLiteral partAttributeName = "tgpt.part";
 /// `tgpt.chunks`.
 int64_t localChunksOf(mlir::Operation *op);
 
+/// What a kernel call of the op is given beside its operands: what the kernel needs, for a product that may be a
+/// library's at least `productBytes`; 0 for an op without a kernel.
+int64_t workspaceBytesOf(mlir::Operation *op, int64_t productBytes);
+
 /// The share of an op's operations that are the model's: what is left works on padding.
 inline constexpr llvm::StringLiteral modelShareAttributeName = "tgpt.model_share";
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/KernelWorkspace.h"
 #include "dialects/interfaces/AssemblyCount.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/Builders.h"
@@ -109,6 +110,19 @@ int64_t tgpt::localChunksOf(Operation *op) {
   if (chunks.getDim() >= type.getRank()) // a scalar is one chunk
     return chunks.getCount();
   return chunks.getCount() * type.getDimSize(chunks.getDim()) / globalShapeOf(type)[chunks.getDim()];
+}
+
+int64_t tgpt::workspaceBytesOf(Operation *op, int64_t productBytes) {
+  auto kernel = dyn_cast<KernelOpInterface>(op);
+  if (!kernel)
+    return 0;
+  int64_t bytes = kernel.getWorkspaceBytes();
+  auto costs = dyn_cast<CostOpInterface>(op);
+  if (!costs || costs.getKernelKind() != cost::KernelKind::MatrixProduct)
+    return bytes;
+  Type element = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
+  bool isLibrarys = cost::isLibraryProduct(element.getIntOrFloatBitWidth() / 8, localChunksOf(op));
+  return isLibrarys ? std::max(bytes, productBytes) : bytes;
 }
 
 // The dim exists, its chunks are equal, and a shard of it holds whole ones.

@@ -94,7 +94,7 @@ def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [ChunkedSum<>.T], ["get
   let results = (outs Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
 }
 
-def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [ChunkedSum<>.T], ["getKernelAttributes"]> {
+def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [ChunkedSum<>.T], ["getKernelAttributes", "getWorkspaceBytes"]> {
   let summary = "sum of max + log(sum_exp) - label_logit over valid tokens";
   let description = [{
     The last step of a sharded cross-entropy, on whole rows again. Rule
@@ -124,7 +124,7 @@ def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [ChunkedSum<>.T], ["getKern
 // Gradient norm, clipping, optimizer: the update of a step.
 //===----------------------------------------------------------------------===//
 
-def Tgpt_SumSquaresOp : Tgpt_TrainingOp<"sum_squares", [ChunkedSum<>.T], ["getKernelAttributes"]> {
+def Tgpt_SumSquaresOp : Tgpt_TrainingOp<"sum_squares", [ChunkedSum<>.T], ["getKernelAttributes", "getWorkspaceBytes"]> {
   let summary = "one gradient's share of the squared gradient norm";
   let description = [{
     The sum of the squares of all elements. Every factor is a reduction: a sharded
@@ -144,7 +144,7 @@ def Tgpt_SumSquaresOp : Tgpt_TrainingOp<"sum_squares", [ChunkedSum<>.T], ["getKe
   let results = (outs Tgpt_Scalar:$output);
 }
 
-def Tgpt_AddNOp : Tgpt_TrainingOp<"add_n", [], ["getInPlaceOperand"]> {
+def Tgpt_AddNOp : Tgpt_TrainingOp<"add_n", [], ["getInPlaceOperand", "getWorkspaceBytes"]> {
   let summary = "sum of equal-shaped values, in operand order";
   let description = [{
     Gradients of a value with several uses; squared norms of all gradients. Linear in

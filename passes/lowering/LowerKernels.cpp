@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/KernelWorkspace.h"
 #include "dialects/tgpt/SumCalls.h"
 #include "passes/lowering/StageLowering.h"
 #include <cmath>
@@ -20,7 +21,21 @@ using planir::CostAttr;
 planir::KernelOp StageLowering::writeKernel(Location location, StringRef opcode, ArrayRef<Value> inputs,
                                             ArrayRef<Value> outputs, DictionaryAttr scalars, CostAttr cost) {
   ++counts.kernels;
-  return planir::KernelOp::create(builder, location, builder.getStringAttr(opcode), inputs, outputs, scalars, cost);
+  return planir::KernelOp::create(builder, location, builder.getStringAttr(opcode), inputs, outputs,
+                                  /*workspace=*/Value(), scalars, cost);
+}
+
+void StageLowering::addWorkspace() {
+  if (kernelsWithWorkspace.empty())
+    return;
+  Type word = builder.getI32Type();
+  int64_t words =
+      llvm::divideCeil(llvm::divideCeil(workspaceBytes, cost::workspaceGrainBytes) * cost::workspaceGrainBytes, 4);
+  StageBuffer &workspace =
+      buffers.create(stage.getLoc(), "workspace.compute", planir::BufferType::get(builder.getContext(), {words}, word),
+                     planir::MemoryKind::Workspace);
+  for (planir::KernelOp kernel : kernelsWithWorkspace)
+    kernel.getWorkspaceMutable().assign(workspace.value());
 }
 
 LogicalResult StageLowering::lowerKernel(KernelOpInterface op) {
@@ -44,6 +59,10 @@ LogicalResult StageLowering::lowerKernel(KernelOpInterface op) {
   auto kernel =
       writeKernel(op.getLoc(), op.getKernelName(), inputs, outputs, *scalars, costWithAccumulation(op, accumulated));
   describe(kernel, op->getOperands(), op->getResults(), accumulated);
+  if (int64_t bytes = workspaceBytesOf(op, productWorkspaceBytes)) {
+    kernelsWithWorkspace.push_back(kernel);
+    workspaceBytes = std::max(workspaceBytes, bytes);
+  }
   countModelFlops(op);
   return success();
 }

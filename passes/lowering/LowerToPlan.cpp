@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/KernelWorkspace.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/lowering/Passes.h"
 #include "passes/lowering/StageLowering.h"
@@ -35,9 +36,10 @@ namespace {
 /// Builds the program of a module.
 class ProgramLowering {
 public:
-  ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t globalBatch, StringRef options)
+  ProgramLowering(ModuleOp module, ProgramParts &parts, uint64_t seed, int64_t globalBatch, StringRef options,
+                  int64_t productWorkspaceBytes)
       : module(module), parts(parts), seed(seed), globalBatch(globalBatch), options(options),
-        builder(module.getContext()) {}
+        productWorkspaceBytes(productWorkspaceBytes), builder(module.getContext()) {}
 
   /// The program, inserted at the end of the module; null after an error.
   planir::ProgramOp run();
@@ -61,6 +63,7 @@ private:
   uint64_t seed;
   int64_t globalBatch;
   StringRef options;
+  int64_t productWorkspaceBytes;
   OpBuilder builder;
   planir::ProgramOp program;
   LoweringCounts counts;
@@ -196,8 +199,8 @@ void ProgramLowering::addRegions(planir::StageOp stage, ArrayRef<int64_t> slots)
     planir::RegionOp::create(first, stage.getLoc(), kind, count, IntegerAttr(), IntegerAttr(), IntegerAttr(), chunk,
                              DenseI64ArrayAttr());
   };
-  for (MemoryKind kind : {MemoryKind::Parameters, MemoryKind::Gradients, MemoryKind::Optimizer, MemoryKind::Activations,
-                          MemoryKind::Communication, MemoryKind::Scratch}) {
+  for (MemoryKind kind : {MemoryKind::Workspace, MemoryKind::Parameters, MemoryKind::Gradients, MemoryKind::Optimizer,
+                          MemoryKind::Activations, MemoryKind::Communication, MemoryKind::Scratch}) {
     if (kind == MemoryKind::Activations) {
       for (auto [chunk, count] : llvm::enumerate(slots))
         if (count > 0) // else the chunk is empty
@@ -216,7 +219,7 @@ LogicalResult ProgramLowering::addStage(int64_t number, GroupTable &groups) {
   OpBuilder atEnd = OpBuilder::atBlockEnd(&program.getBody().front());
   auto stage = planir::StageOp::create(atEnd, parts.schedules[number].getLoc(), number, IntegerAttr());
   stage.getBody().emplaceBlock();
-  StageLowering lowering(parts, *flow, stage, groups, counts);
+  StageLowering lowering(parts, *flow, stage, groups, counts, productWorkspaceBytes);
   builder.setInsertionPointToEnd(&stage.getBody().front());
   addMessages(lowering, number);
   if (failed(lowering.run()))
@@ -264,7 +267,12 @@ struct LowerToPlan : tgpt::impl::LowerToPlanBase<LowerToPlan> {
     FailureOr<ProgramParts> parts = findProgramParts(module);
     if (failed(parts) || failed(checkGlobalBatch(module, *parts)))
       return signalPassFailure();
-    ProgramLowering lowering(module, *parts, seed, globalBatch, optionsText);
+    if (productWorkspaceBytes < 0 || productWorkspaceBytes > cost::mostProductWorkspaceBytes) {
+      module.emitError() << "option 'product-workspace-bytes' is " << productWorkspaceBytes.getValue()
+                         << ", expected 0 to " << cost::mostProductWorkspaceBytes;
+      return signalPassFailure();
+    }
+    ProgramLowering lowering(module, *parts, seed, globalBatch, optionsText, productWorkspaceBytes);
     planir::ProgramOp program = lowering.run();
     if (!program)
       return signalPassFailure();

@@ -25,6 +25,10 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     `dist.pack` are computed in parts of its result, the results of a `dist.unpack` are
     parts of its operand.
 
+    Kernels that need bytes beside their operands (an op's `getWorkspaceBytes`), and
+    products where the option gives them some, have one workspace: they run on one stream,
+    one after the other.
+
     **Input**
     ```mlir
     %0 = dist.segment forward stage 0 {
@@ -51,6 +55,8 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     Option<"seed", "seed", "uint64_t", "0", "Seed of the first weights">,
     Option<"globalBatch", "global-batch", "int64_t", "0",
            "Samples of a step, where they are fewer than its micro-batches hold; 0: as many as these hold">,
+    Option<"productWorkspaceBytes", "product-workspace-bytes", "int64_t", "0",
+           "Bytes beside its operands that a product is given, for the algorithms of a library that need some">,
     Option<"optionsText", "options", "std::string", "\"\"", "Command line to record in the plan">,
   ];
   let statistics = [

@@ -93,7 +93,8 @@ LogicalResult StageBuffers::chooseChunk(StageBuffer &buffer) {
 
 LogicalResult StageBuffers::chooseRegions() {
   for (StageBuffer &buffer : buffers) {
-    if (buffer.variable || buffer.whole || buffer.op.getRegion() == MemoryKind::Communication)
+    MemoryKind kind = buffer.op.getRegion();
+    if (buffer.variable || buffer.whole || kind == MemoryKind::Communication || kind == MemoryKind::Workspace)
       continue;
     bool isSaved = buffer.segments.count() > 1;
     buffer.op.setRegion(isSaved ? MemoryKind::Activations : MemoryKind::Scratch);

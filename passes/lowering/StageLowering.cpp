@@ -61,9 +61,9 @@ void StageLowering::setOperandFacts(Operation *instruction, ArrayRef<Attribute> 
 }
 
 StageLowering::StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage,
-                             GroupTable &groups, LoweringCounts &counts)
-    : parts(parts), flow(flow), stage(stage), groups(groups), counts(counts), buffers(stage, parts, flow),
-      builder(stage.getContext()) {}
+                             GroupTable &groups, LoweringCounts &counts, int64_t productWorkspaceBytes)
+    : parts(parts), flow(flow), stage(stage), groups(groups), counts(counts),
+      productWorkspaceBytes(productWorkspaceBytes), buffers(stage, parts, flow), builder(stage.getContext()) {}
 
 ArrayRef<StringRef> StageLowering::reducedAxesOf(StringRef variable) const {
   auto found = reducedAxes.find(parts.storageOf(variable));
@@ -91,6 +91,7 @@ LogicalResult StageLowering::run() {
       ++position;
     }
   }
+  addWorkspace();
   for (planir::SegmentOp finished : made)
     stage.getBody().front().push_back(finished);
   return buffers.chooseRegions();

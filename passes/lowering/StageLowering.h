@@ -30,8 +30,9 @@ struct LoweringCounts {
 
 class StageLowering {
 public:
+  /// `productWorkspaceBytes`: what each product that may be a library's is given beside its operands.
   StageLowering(const ProgramParts &parts, const StageFlow &flow, planir::StageOp stage, GroupTable &groups,
-                LoweringCounts &counts);
+                LoweringCounts &counts, int64_t productWorkspaceBytes);
 
   /// Writes buffers and segments.
   mlir::LogicalResult run();
@@ -79,6 +80,8 @@ private:
   planir::KernelOp writeKernel(mlir::Location location, llvm::StringRef opcode, llvm::ArrayRef<mlir::Value> inputs,
                                llvm::ArrayRef<mlir::Value> outputs, mlir::DictionaryAttr scalars,
                                planir::CostAttr cost);
+  /// Gives the kernels at hand one workspace, as large as the largest need: they run on one stream.
+  void addWorkspace();
   planir::KernelOp writeCopy(mlir::Location location, StageBuffer &from, StageBuffer &to);
   /// What the ranks of a stage hold of a value: its layout but for "pp".
   static dist::LayoutAttr layoutOnStage(mlir::Value value);
@@ -100,6 +103,9 @@ private:
   GroupTable &groups;
   llvm::StringMap<int64_t> meetings; // of this stage with others, so far, by group
   LoweringCounts &counts;
+  int64_t productWorkspaceBytes;
+  llvm::SmallVector<planir::KernelOp> kernelsWithWorkspace;
+  int64_t workspaceBytes = 0; ///< the most that one of them needs
   StageBuffers buffers;
   mlir::OpBuilder builder; ///< at the end of the segment at hand
   planir::SegmentKind segmentKind = planir::SegmentKind::Begin;

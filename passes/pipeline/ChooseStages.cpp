@@ -87,7 +87,8 @@ private:
       return module.emitError() << "mesh axis 'pp' is " << stageCount << " with " << chunks.getValue()
                                 << " chunks a stage; legal are 1 chunk or more, and at most " << mostVirtualStages
                                 << " virtual stages";
-    assumptions = {cost::defaultDevice(), zero, zeroPrefetch, kind == ScheduleKind::ZeroBubble, std::nullopt, overlap};
+    assumptions = {cost::defaultDevice(), zero,    zeroPrefetch,         kind == ScheduleKind::ZeroBubble,
+                   std::nullopt,          overlap, productWorkspaceBytes};
     std::string error;
     if (!device.empty()) {
       std::optional<cost::DeviceProfile> parsed = cost::parseDevice(device, error);

@@ -30,6 +30,7 @@ struct CostAssumptions {
   bool splitsWeightGradients = false;
   std::optional<cost::Topology> links = std::nullopt; ///< between ranks; without them collectives take no time
   bool overlaps = false;                              ///< collectives will run beside computation (--overlap)
+  int64_t productWorkspaceBytes = 0;                  ///< of a product that may be a library's
 };
 
 /// The parts of the model and what they cost; stages, slots and limit are left to the caller.

@@ -22,6 +22,8 @@ void LayerMemory::addTo(StageProblem &problem, SharedByParts &shared, ArrayRef<i
   addActivations(problem, shared);
   addPeaks(problem, gatheredAhead);
   addMessages(problem);
+  for (Operation &op : places.ops())
+    problem.workspaceBytes = std::max(problem.workspaceBytes, workspaceBytesOf(&op, assumptions.productWorkspaceBytes));
 }
 
 // What several parts keep is counted once where they are on one stage, so all of them must count it all the time.

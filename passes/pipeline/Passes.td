@@ -65,6 +65,8 @@ def ChooseStages : Pass<"dist-choose-stages", "::mlir::ModuleOp"> {
            "collectives will run beside computation, and take time only as far as they are longer">,
     Option<"memoryLimitBytes", "memory-limit-bytes", "int64_t", "0",
            "bytes that a rank may need; by default 0, no limit">,
+    Option<"productWorkspaceBytes", "product-workspace-bytes", "int64_t", "0",
+           "bytes beside its operands that a product will be given, as plan-lower's option">,
     Option<"zero", "zero", "int64_t", "0",
            "what the ranks along dp will share out: 1 optimizer states, 2 gradients too, 3 parameters too">,
     Option<"zeroPrefetch", "zero-prefetch", "int64_t", "0",

@@ -115,7 +115,7 @@ HeldBytes tgpt::heldBytes(const StageProblem &problem, int64_t stage, std::span<
                                         : activationsOfChunks(problem, stage, chunks);
   for (const RunBytes &run : chunks)
     held.scratch = std::max({held.scratch, run.scratch, run.backward - run.growth});
-  held.scratch = std::max(held.scratch, updateBytes - held.activations);
+  held.scratch = std::max(held.scratch, updateBytes - held.activations) + problem.workspaceBytes;
   return held;
 }
 

@@ -59,7 +59,8 @@ struct SharedBytes {
 struct StageProblem {
   std::vector<PartCost> parts; ///< 0: before the first layer, 1 to layers(), then after the last
   std::vector<SharedBytes> shared;
-  int64_t messageBytes = 0; ///< of a boundary: what one of its sides receives and sends
+  int64_t messageBytes = 0;   ///< of a boundary: what one of its sides receives and sends
+  int64_t workspaceBytes = 0; ///< the most that a kernel of the model needs beside its operands
   int64_t stages = 1, chunks = 1;
   MicroBatchesInFlight inFlight;
   int64_t limitBytes = 0; ///< of a rank; 0: none
@@ -79,7 +80,7 @@ struct RankCost {
   int64_t collectiveNanoseconds = 0; ///< of these, what collectives show
   StateBytes state;
   int64_t activationBytes = 0; ///< in all slots of all chunks and all pages
-  int64_t scratchBytes = 0;
+  int64_t scratchBytes = 0;    ///< and the workspace of kernels
   int64_t messageBytes = 0;
 
   int64_t nanoseconds() const { return forwardNanoseconds + backwardNanoseconds; }
@@ -99,7 +100,7 @@ struct RunBytes {
 /// What a rank holds of all micro-batches in flight: in slots and pages, as plan-assign-memory will lay them out, and
 /// beside them.
 struct HeldBytes {
-  int64_t activations = 0, scratch = 0;
+  int64_t activations = 0, scratch = 0; ///< the latter with the workspace of kernels
 };
 /// `chunks` are the runs of the stage, `updateBytes` those of its parts.
 HeldBytes heldBytes(const StageProblem &problem, int64_t stage, std::span<const RunBytes> chunks, int64_t updateBytes);

@@ -17,6 +17,8 @@ using namespace tgpt::runtime;
 /// What one launch of a graph should take, and the calls that it has at most.
 static constexpr double launchSeconds = 2e-3;
 static constexpr int mostRepeats = 64;
+/// Workspace of a product: what a plan gives it on Hopper.
+static constexpr size_t productBytes = size_t(32) << 20;
 
 namespace {
 /// A workload's operands in device memory.
@@ -111,7 +113,9 @@ double DeviceBench::secondsOf(const Workload &workload, double budgetSeconds) {
     throw Error("no kernel " + workload.kernel + " in " + backend->kernels.name);
   if (std::string wrong = kernel.check ? kernel.check(call) : ""; !wrong.empty())
     throw Error(workload.kernel + ": " + wrong);
-  DeviceBlock workspace(device, DeviceBlock::Where::Device, kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0);
+  size_t needed = kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0;
+  bool isProduct = workload.kernel.starts_with("linear");
+  DeviceBlock workspace(device, DeviceBlock::Where::Device, isProduct ? std::max(needed, productBytes) : needed);
   DeviceBlock beside(device, DeviceBlock::Where::Device, kernel.libraryBytes ? kernel.libraryBytes(call) : 0);
   DeviceBlock fault(device, DeviceBlock::Where::Device, sizeof(int32_t));
   device.fill(stream, fault.base(), 0, fault.bytes());

@@ -28,7 +28,7 @@ namespace tgpt::runtime {
 /// Where a kernel call goes, and what it may use beside its operands.
 struct DeviceQueue {
   DeviceStream stream;
-  void *workspace = nullptr; // device memory
+  void *workspace = nullptr; // of the rank's arena
   size_t workspaceBytes = 0;
   int32_t *fault = nullptr; // in device memory: what the data does wrong; 0 is nothing
   void *beside = nullptr;   // device memory for libraries that need more than the workspace has
@@ -48,7 +48,7 @@ struct FusedCalls {
   size_t first = 0;
   std::vector<size_t> others;
   KernelFunction function = nullptr;
-  size_t workspaceBytes = 0;
+  size_t workspaceBytes = 0; // that it needs, of one of these calls'
   std::vector<TensorView> inputs, outputs;
   Attributes attributes;
 

@@ -45,7 +45,8 @@ void DeviceRank::issueKernel(const DeviceSegment &segment, int index) {
     return;
   const FusedCalls *fusion = segment.fusedAt[at];
   device.issue(compute, instruction.source->opcode(), segment.accesses[at], [this, &segment, at, &instruction, fusion] {
-    backend.bindQueue({compute, workspace.base(), workspace.bytes(), reinterpret_cast<int32_t *>(fault.base()),
+    std::span<std::byte> workspace = segment.workspaces[at];
+    backend.bindQueue({compute, workspace.data(), workspace.size(), reinterpret_cast<int32_t *>(fault.base()),
                        beside.base(), beside.bytes()});
     KernelStatus status = fusion ? fusion->function(fusion->call()) : instruction.function(instruction.call);
     if (!status.ok())

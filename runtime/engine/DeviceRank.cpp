@@ -65,7 +65,6 @@ void DeviceRank::bind(RankProgram &boundProgram, SchedulePlace &boundPlace, Devi
   }
   layOutInputs();
   addMailboxes();
-  takeWorkspace();
   takeBeside();
 }
 
@@ -82,10 +81,26 @@ static std::vector<DeviceAccess> accessesOf(std::span<const TensorView> inputs, 
   return list;
 }
 
+/// The part of the arena that the plan gives the call; empty where it gives none.
+static std::span<std::byte> workspaceOf(const BoundInstruction &instruction) {
+  if (instruction.workspace.empty())
+    return {};
+  return {instruction.workspace[0].as<std::byte>(), instruction.workspace[0].bytes()};
+}
+
+/// That of one of the calls, which run on one stream.
+static std::span<std::byte> workspaceOf(const std::vector<BoundInstruction> &all, const FusedCalls &fusion) {
+  std::span<std::byte> workspace = workspaceOf(all[fusion.first]);
+  for (size_t other : fusion.others)
+    workspace = workspace.empty() ? workspaceOf(all[other]) : workspace;
+  return workspace;
+}
+
 void DeviceRank::addSegment(const BoundSegment &bound) {
   DeviceSegment &segment = segments[&bound];
   segment.bound = &bound;
   for (const BoundInstruction &instruction : bound.instructions) {
+    segment.workspaces.push_back(workspaceOf(instruction));
     segment.accesses.push_back(accessesOf(instruction.call.inputs, instruction.call.outputs));
     if (instruction.exchange && tensor)
       segment.flights.push_back({OwnedEvent(device, device.createEvent()), OwnedEvent(device, device.createEvent())});
@@ -95,6 +110,9 @@ void DeviceRank::addSegment(const BoundSegment &bound) {
       segment.inputBytes += roundedUp(instruction.call.outputs[0].bytes());
   }
   addFusions(segment);
+  for (size_t i = 0; i < segment.workspaces.size(); ++i)
+    if (std::span<std::byte> workspace = segment.workspaces[i]; !workspace.empty())
+      segment.accesses[i].push_back({workspace.data(), workspace.size(), true});
   cutIntoPieces(segment);
 }
 
@@ -119,7 +137,8 @@ std::vector<bool> DeviceRank::takenOnce(const BoundInstruction &instruction) con
   return once;
 }
 
-/// Sends and receives are no calls, but they are between some: all that they use counts.
+/// Sends and receives are no calls, but they are between some: all that they use counts. Calls that together need a
+/// larger workspace than one of them has stay apart.
 void DeviceRank::addFusions(DeviceSegment &segment) {
   const std::vector<BoundInstruction> &all = segment.bound->instructions;
   segment.fusedAt.resize(all.size());
@@ -133,10 +152,15 @@ void DeviceRank::addFusions(DeviceSegment &segment) {
                      takenOnce(instruction)});
   }
   segment.fusions = backend.fuse(calls);
+  std::erase_if(segment.fusions,
+                [&](const FusedCalls &fusion) { return fusion.workspaceBytes > workspaceOf(all, fusion).size(); });
   for (const FusedCalls &fusion : segment.fusions) {
+    segment.workspaces[fusion.first] = workspaceOf(all, fusion);
     segment.fusedAt[fusion.first] = &fusion;
-    for (size_t other : fusion.others)
+    for (size_t other : fusion.others) {
+      segment.workspaces[other] = {};
       segment.isLeftOut[other] = true;
+    }
     FusedCount &count = fused[fusion.name];
     ++count.calls;
     count.instructions += 1 + static_cast<int64_t>(fusion.others.size());
@@ -225,37 +249,22 @@ void DeviceRank::addMailboxes() {
   }
 }
 
-size_t DeviceRank::workspaceOf(const DeviceSegment &segment, size_t index) {
-  if (const FusedCalls *fusion = segment.fusedAt[index])
-    return fusion->workspaceBytes;
-  return segment.isLeftOut[index] ? 0 : segment.bound->instructions[index].workspaceBytes;
-}
-
-/// The calls of a rank follow each other, so the largest need is everyone's.
-void DeviceRank::takeWorkspace() {
-  size_t most = 0;
-  for (const auto &[bound, segment] : segments)
-    for (size_t i = 0; i < bound->instructions.size(); ++i)
-      most = std::max(most, workspaceOf(segment, i));
-  workspace = take(device, number, std::max<size_t>(roundedUp(most), 1), "workspace of kernels");
-  for (auto &[bound, segment] : segments)
-    for (size_t i = 0; i < bound->instructions.size(); ++i)
-      if (size_t bytes = workspaceOf(segment, i))
-        segment.accesses[i].push_back({workspace.base(), bytes, true});
-}
-
-/// What libraries need at most, where the workspace has less.
+/// What libraries need at most, where the workspace of their call has less.
 void DeviceRank::takeBeside() {
+  auto forEachLack = [&](const auto &body) {
+    for (auto &[bound, segment] : segments)
+      for (size_t i = 0; i < bound->instructions.size(); ++i)
+        if (size_t bytes = bound->instructions[i].libraryBytes; bytes > segment.workspaces[i].size())
+          body(segment.accesses[i], bytes);
+  };
   size_t most = 0;
-  for (const auto &[bound, segment] : segments)
-    for (const BoundInstruction &instruction : bound->instructions)
-      most = std::max(most, instruction.libraryBytes > workspace.bytes() ? instruction.libraryBytes : 0);
-  if (most > 0)
-    beside = take(device, number, roundedUp(most), "workspace of libraries");
-  for (auto &[bound, segment] : segments)
-    for (size_t i = 0; i < bound->instructions.size(); ++i)
-      if (size_t bytes = bound->instructions[i].libraryBytes)
-        segment.accesses[i].push_back({bytes > workspace.bytes() ? beside.base() : workspace.base(), bytes, true});
+  forEachLack([&](const std::vector<DeviceAccess> &, size_t bytes) { most = std::max(most, bytes); });
+  if (most == 0)
+    return;
+  beside = take(device, number, roundedUp(most), "workspace of libraries");
+  forEachLack([&](std::vector<DeviceAccess> &accesses, size_t bytes) {
+    accesses.push_back({beside.base(), bytes, true});
+  });
 }
 
 /// Calls body(offset, bytes) for what outlives a step.
@@ -278,8 +287,7 @@ void DeviceRank::download(std::byte *mirror) {
 }
 
 std::string DeviceRank::memoryText() const {
-  return std::to_string(memory.bytes()) + " bytes of arena, " + std::to_string(workspace.bytes()) +
-         " of kernels' workspace, " + std::to_string(inputs.bytes()) + " of inputs" +
+  return std::to_string(memory.bytes()) + " bytes of arena, " + std::to_string(inputs.bytes()) + " of inputs" +
          (beside.bytes() ? ", " + std::to_string(beside.bytes()) + " beside for libraries" : "");
 }
 

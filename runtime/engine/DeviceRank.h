@@ -66,7 +66,7 @@ public:
   void upload(const std::byte *mirror);
   void download(std::byte *mirror);
 
-  /// "12345 bytes of arena, 4096 of workspace, 256 of inputs".
+  /// "12345 bytes of arena, 256 of inputs".
   std::string memoryText() const;
   int64_t replayedPieces() const { return replays; }
   /// By name: the calls that do several instructions of the bound segments, and how many of them.
@@ -89,10 +89,11 @@ private:
     std::vector<Flight> flights;                     // by BoundInstruction::flight
     std::vector<std::vector<DeviceAccess>> accesses; // by instruction
     std::vector<FusedCalls> fusions;
-    std::vector<const FusedCalls *> fusedAt; // by instruction: the first of several that are one call
-    std::vector<bool> isLeftOut;             // by instruction: the others
-    std::vector<size_t> inputs;              // by instruction: offset within the segment's inputs
-    size_t inputBase = 0, inputBytes = 0;    // in the device's block of inputs
+    std::vector<const FusedCalls *> fusedAt;      // by instruction: the first of several that are one call
+    std::vector<bool> isLeftOut;                  // by instruction: the others
+    std::vector<std::span<std::byte>> workspaces; // by instruction: the plan's for it, or none
+    std::vector<size_t> inputs;                   // by instruction: offset within the segment's inputs
+    size_t inputBase = 0, inputBytes = 0;         // in the device's block of inputs
     std::vector<Piece> pieces;
     int64_t runs = 0;
   };
@@ -117,8 +118,6 @@ private:
   void cutIntoPieces(DeviceSegment &segment) const;
   void layOutInputs();
   void addMailboxes();
-  static size_t workspaceOf(const DeviceSegment &segment, size_t index);
-  void takeWorkspace();
   void takeBeside();
 
   // A step: DeviceStep.cpp.
@@ -157,7 +156,7 @@ private:
   DeviceTransport *transport = nullptr;
   const DeviceEndpoints *ends = nullptr;
 
-  DeviceBlock memory, workspace, beside, inputs, pinnedInputs, fault, pinnedFaults, pinnedMetrics;
+  DeviceBlock memory, beside, inputs, pinnedInputs, fault, pinnedFaults, pinnedMetrics;
   OwnedStream compute, tensor, data; // the latter two where something is started apart
   std::map<const BoundSegment *, DeviceSegment> segments;
   std::vector<Entry> entries;

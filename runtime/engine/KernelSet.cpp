@@ -47,11 +47,25 @@ static std::string unknownKernel(const KernelSet &kernels, const std::string &op
   return "unknown kernel '" + opcode + "'" + (nearest.empty() ? "" : ", the nearest known one is '" + nearest + "'");
 }
 
-static std::string checkCall(const KernelSet &kernels, const plan::Instruction &instruction, KernelCall call) {
+/// A plan has what the kernels of this version need; another version's may have less.
+static std::string checkWorkspace(const plan::StageProgram &stage, const plan::Instruction &instruction,
+                                  const ResolvedKernel &kernel, const KernelCall &call) {
+  size_t needed = kernel.workspaceBytes ? kernel.workspaceBytes(call) : 0, given = 0;
+  if (instruction.has_workspace())
+    given = viewOf(stage.buffers(static_cast<int>(instruction.workspace())), nullptr).bytes();
+  if (needed <= given)
+    return "";
+  return "needs a workspace of " + std::to_string(needed) + " bytes, the plan gives it " + std::to_string(given) +
+         "; a tgpt-opt of this version plans enough";
+}
+
+static std::string checkCall(const KernelSet &kernels, const plan::StageProgram &stage,
+                             const plan::Instruction &instruction, KernelCall call) {
   ResolvedKernel kernel = kernels.find(instruction.opcode(), call);
   if (!kernel.function)
     return unknownKernel(kernels, instruction.opcode());
-  return kernel.check ? kernel.check(call) : "";
+  std::string problem = kernel.check ? kernel.check(call) : "";
+  return problem.empty() ? checkWorkspace(stage, instruction, kernel, call) : problem;
 }
 
 KernelCheck tgpt::runtime::kernelCheckOf(const KernelSet &kernels, const plan::Mesh &mesh) {
@@ -66,11 +80,11 @@ KernelCheck tgpt::runtime::kernelCheckOf(const KernelSet &kernels, const plan::M
     };
     std::vector<TensorView> inputs = views(instruction.inputs()), outputs = views(instruction.outputs());
     Attributes first = attributesOf(instruction, [](const plan::AxisOffset &) { return 0; });
-    std::string problem = checkCall(kernels, instruction, {inputs, outputs, &first});
+    std::string problem = checkCall(kernels, stage, instruction, {inputs, outputs, &first});
     if (!problem.empty() || instruction.axis_offsets_size() == 0)
       return problem;
     Attributes last =
         attributesOf(instruction, [&](const plan::AxisOffset &offset) { return grid.sizeOf(offset.axes()) - 1; });
-    return checkCall(kernels, instruction, {inputs, outputs, &last});
+    return checkCall(kernels, stage, instruction, {inputs, outputs, &last});
   };
 }

@@ -26,8 +26,8 @@ namespace tgpt::runtime {
 struct ResolvedKernel {
   KernelFunction function = nullptr;
   KernelShapeCheck check = nullptr;
-  size_t (*workspaceBytes)(const KernelCall &call) = nullptr; // of a device's workspace; null: none
-  /// That a library takes instead, in the workspace or beside it; null or 0: none.
+  size_t (*workspaceBytes)(const KernelCall &call) = nullptr; // of the plan's workspace, at least; null: none
+  /// That a library takes instead, in the plan's workspace or beside the arena; null or 0: none.
   size_t (*libraryBytes)(const KernelCall &call) = nullptr;
 };
 

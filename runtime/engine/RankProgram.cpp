@@ -18,6 +18,7 @@
 #include "runtime/trace/InstructionEvent.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 using namespace tgpt;
@@ -50,8 +51,8 @@ RankProgram::RankProgram(const BindingContext &context, int64_t rank, std::byte 
 std::span<const TensorView> RankProgram::viewsOf(const auto &buffers, SlotAndPages held) {
   views.push_back(std::make_unique<TensorView[]>(buffers.size()));
   TensorView *list = views.back().get();
-  for (int i = 0; i < buffers.size(); ++i)
-    list[i] = viewOf(stage.buffers(static_cast<int>(buffers.Get(i))), addressOf(stage, buffers.Get(i), held, arena));
+  for (int i = 0; i < static_cast<int>(buffers.size()); ++i)
+    list[i] = viewOf(stage.buffers(static_cast<int>(buffers[i])), addressOf(stage, buffers[i], held, arena));
   return {list, static_cast<size_t>(buffers.size())};
 }
 
@@ -70,7 +71,6 @@ void RankProgram::bindKernel(const BindingContext &context, BoundInstruction &bo
     throw Error(context.grid.describe(rank) + ", " + instructionPlace(plan, stage, bound.segment, bound.index) + ": " +
                 problem);
   bound.function = kernel.function;
-  bound.workspaceBytes = kernel.workspaceBytes ? kernel.workspaceBytes(bound.call) : 0;
   bound.libraryBytes = kernel.libraryBytes ? kernel.libraryBytes(bound.call) : 0;
 }
 
@@ -101,6 +101,8 @@ void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &s
   bound.index = index;
   bound.call.inputs = viewsOf(source.inputs(), held);
   bound.call.outputs = viewsOf(source.outputs(), held);
+  if (source.has_workspace())
+    bound.workspace = viewsOf(std::array{source.workspace()}, held);
   bound.call.attributes = &attributes[{segmentIndex, index}];
   bound.profileEntry = profileEntryOf(source, profile);
   if (source.kind() == plan::Instruction::KERNEL)
@@ -123,7 +125,8 @@ void RankProgram::bindInstruction(const BindingContext &context, BoundSegment &s
 }
 
 void RankProgram::measure(const BoundInstruction &instruction) {
-  for (std::span<const TensorView> operands : {instruction.call.inputs, instruction.call.outputs, instruction.messages})
+  for (std::span<const TensorView> operands :
+       {instruction.call.inputs, instruction.call.outputs, instruction.workspace, instruction.messages})
     for (const TensorView &operand : operands)
       touched = std::max<int64_t>(touched, operand.as<std::byte>() - arena + static_cast<int64_t>(operand.bytes()));
 }

@@ -66,9 +66,9 @@ struct BoundInstruction {
   InstructionRunner run = nullptr;
   InstructionRunner exchange = nullptr; // a started collective: what is then executed
   KernelFunction function = nullptr;
-  size_t workspaceBytes = 0; // of a device's workspace
-  size_t libraryBytes = 0;   // instead, in the workspace or beside it
+  size_t libraryBytes = 0; // of a device's library, in the workspace or beside the arena
   KernelCall call;
+  std::span<const TensorView> workspace; // one, that a kernel of a device may write while it runs, or none
   const plan::Instruction *source = nullptr;
   Communicator *group = nullptr;
   Sender *sender = nullptr;

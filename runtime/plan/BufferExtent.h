@@ -7,6 +7,7 @@
 #ifndef TGPT_RUNTIME_PLAN_BUFFEREXTENT_H
 #define TGPT_RUNTIME_PLAN_BUFFEREXTENT_H
 
+#include "cost/KernelWorkspace.h"
 #include "runtime/plan/plan.pb.h"
 
 #include <algorithm>
@@ -20,6 +21,9 @@ namespace tgpt::runtime {
 
 /// Grain of regions: their offsets and slot sizes are multiples of it.
 constexpr int64_t regionGrainBytes = 64;
+
+/// Where the workspace of a kernel begins: a multiple of it in the arena.
+constexpr int64_t workspaceGrainBytes = cost::workspaceGrainBytes;
 
 /// Bytes of one element; 0 for an unknown dtype.
 constexpr int64_t elementBytes(plan::DType dtype) {

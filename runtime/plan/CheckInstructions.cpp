@@ -32,7 +32,7 @@ public:
 
   /// What is wrong with the instruction, or an empty string.
   std::string run(const KernelCheck &kernelCheck) {
-    if (indices() && slots() && attributes() && byKind() && stream() && overlaps() &&
+    if (indices() && slots() && workspace() && attributes() && byKind() && stream() && overlaps() &&
         instruction.kind() == plan::Instruction::KERNEL && kernelCheck)
       problem = kernelCheck(stage, instruction);
     return problem;
@@ -50,6 +50,7 @@ private:
   bool indices();
   bool cost();
   bool slots();
+  bool workspace();
   bool attributes();
   bool byKind();
   bool operands(int inputs, int outputs);
@@ -83,6 +84,9 @@ bool InstructionCheck::indices() {
   if (instruction.location() > 0 && instruction.location() >= static_cast<uint32_t>(plan.locations_size()))
     return fail("location is " + std::to_string(instruction.location()) + ", but the plan has " +
                 std::to_string(plan.locations_size()) + " locations");
+  if (instruction.has_workspace() && instruction.workspace() >= static_cast<uint32_t>(stage.buffers_size()))
+    return fail("workspace is buffer " + std::to_string(instruction.workspace()) + ", but the stage has " +
+                std::to_string(stage.buffers_size()) + " buffers");
   return all(instruction.inputs(), "input") && all(instruction.outputs(), "output") && cost();
 }
 
@@ -119,6 +123,29 @@ bool InstructionCheck::slots() {
         return fail(use + plan::Region::Kind_Name(region.kind()) + ", over which the STEP region lies");
     }
   return true;
+}
+
+/// A workspace is a kernel's alone while that runs: it lies in WORKSPACE, which regions do not overlap and nothing else
+/// uses, and kernels run on one stream, COMPUTE, one after the other (stream()).
+bool InstructionCheck::workspace() {
+  auto kindOf = [&](uint32_t index) { return stage.regions(static_cast<int>(stage.buffers(index).region())).kind(); };
+  for (const auto *operands : {&instruction.inputs(), &instruction.outputs()})
+    for (uint32_t index : *operands)
+      if (kindOf(index) == plan::Region::WORKSPACE)
+        return fail("uses buffer " + std::to_string(index) + " '" + stage.buffers(static_cast<int>(index)).name() +
+                    "', which lies in the WORKSPACE of kernels");
+  if (!instruction.has_workspace())
+    return true;
+  if (instruction.kind() != plan::Instruction::KERNEL)
+    return fail("is no kernel, but has a workspace");
+  const plan::Buffer &buffer = stage.buffers(static_cast<int>(instruction.workspace()));
+  std::string what = "has the workspace " + std::to_string(instruction.workspace()) + " '" + buffer.name() + "'";
+  if (kindOf(instruction.workspace()) != plan::Region::WORKSPACE)
+    return fail(what + ", which lies in " + regionText(stage, static_cast<int>(buffer.region())));
+  int64_t at = stage.regions(static_cast<int>(buffer.region())).offset_bytes() + buffer.offset_bytes();
+  return at % workspaceGrainBytes == 0 ||
+         fail(what + " at byte " + std::to_string(at) + " of the arena, expected a multiple of " +
+              std::to_string(workspaceGrainBytes));
 }
 
 bool InstructionCheck::attributes() {

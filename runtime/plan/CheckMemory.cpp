@@ -58,7 +58,7 @@ private:
 void StageMemory::checkRegion(int index) {
   const plan::Region &region = stage.regions(index);
   std::string where = place + ", " + regionText(stage, index);
-  if (region.kind() <= plan::Region::KIND_UNSPECIFIED || region.kind() > plan::Region::LEAVES)
+  if (region.kind() <= plan::Region::KIND_UNSPECIFIED || region.kind() > plan::Region::WORKSPACE)
     return problems.add(place + ", region " + std::to_string(index) + " has the unknown kind " +
                         std::to_string(static_cast<int>(region.kind())));
   if (region.offset_bytes() < 0 || region.slot_bytes() < 0 || region.slots() < 1)
@@ -141,8 +141,8 @@ void StageMemory::checkRegions() {
   for (int i = 0; i < stage.regions_size(); ++i) {
     checkRegion(i);
     const plan::Region &region = stage.regions(i);
-    if ((isOfMicroBatch(region.kind()) || region.kind() == plan::Region::STEP) &&
-        !chunks.emplace(region.kind(), region.chunk()).second)
+    bool isAlone = region.kind() == plan::Region::STEP || region.kind() == plan::Region::WORKSPACE;
+    if ((isOfMicroBatch(region.kind()) || isAlone) && !chunks.emplace(region.kind(), region.chunk()).second)
       problems.add(place + ", " + regionText(stage, i) + " is a second one of chunk " + std::to_string(region.chunk()));
   }
   if (!problems.any())

@@ -8,6 +8,7 @@
 #include "runtime/training/ProcessMemory.h"
 
 #include "runtime/kernels/api/Registry.h"
+#include "runtime/plan/RankGrid.h"
 
 #include <algorithm>
 #include <array>
@@ -72,11 +73,21 @@ static int64_t residentBytesOf(const std::filesystem::path &file, const std::str
   return bytes;
 }
 
+/// Of the arena of a rank: kernels of this process have workspaces of their own, and touch none of it.
+static int64_t deviceWorkspaceBytes(const Job &job, int64_t rank) {
+  int64_t bytes = 0;
+  for (const plan::Region &region :
+       job.plan().stages(static_cast<int>(RankGrid(job.plan().mesh()).stageOf(rank))).regions())
+    if (region.kind() == plan::Region::WORKSPACE)
+      bytes += region.slot_bytes();
+  return bytes;
+}
+
 ProcessMemory tgpt::runtime::processMemory(const Job &job, const std::filesystem::path &data) {
   ProcessMemory memory;
   memory.ranks = job.ranks();
   for (int64_t rank = 0; rank < job.ranks(); ++rank)
-    memory.plannedBytes += job.plannedBytes(rank);
+    memory.plannedBytes += job.plannedBytes(rank) - deviceWorkspaceBytes(job, rank);
   memory.workspaceBytes = cpuWorkspaceBytes();
   memory.dataBytes = data.empty() ? 0 : residentBytesOf(data, "Rss:");
   memory.constantBytes = constantProcessBytes(job.plan().training().compute_dtype(), job.ranks());
@@ -88,7 +99,7 @@ ProcessMemory tgpt::runtime::memoryOfProcesses(const Job &job, const std::filesy
   ProcessMemory memory;
   memory.ranks = memory.processes = job.ranks();
   for (int64_t rank = 0; rank < job.ranks(); ++rank)
-    memory.plannedBytes += job.plannedBytes(rank);
+    memory.plannedBytes += job.plannedBytes(rank) - deviceWorkspaceBytes(job, rank);
   memory.constantBytes = constantBytesOfProcesses(job.plan().training().compute_dtype(), job.ranks());
   team.gather(""); // shared pages are divided among those that have touched them: all have, when all are here
   // Pages of code are divided among all processes of the machine, those of another run too. All ranks have the same.

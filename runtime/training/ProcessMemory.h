@@ -30,7 +30,7 @@ namespace tgpt::runtime {
 struct ProcessMemory {
   int64_t ranks = 0;
   int64_t processes = 1;
-  int64_t plannedBytes = 0;   // of all arenas
+  int64_t plannedBytes = 0;   // of all arenas, but for the workspace that kernels of a device would use
   int64_t workspaceBytes = 0; // of the cpu kernels
   int64_t dataBytes = 0;
   int64_t constantBytes = 0;

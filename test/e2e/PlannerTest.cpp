@@ -107,7 +107,9 @@ void addRatios(PlanCompiler &compiler, const search::Problem &problem, const std
                Ratios &ratios) {
   for (const Candidate &candidate : candidates) {
     std::string refusal;
-    std::optional<plan::Plan> plan = compiler.compile(optionsOf(candidate, "bf16"), "", refusal);
+    CompileOptions options = optionsOf(candidate, "bf16");
+    options.productWorkspaceBytes = static_cast<int64_t>(problem.productWorkspaceBytes); // both count it
+    std::optional<plan::Plan> plan = compiler.compile(options, "", refusal);
     EXPECT_TRUE(plan) << search::flagsOf(candidate) << ": " << refusal;
     if (!plan)
       continue;

@@ -64,18 +64,16 @@ std::string MutationTable::text() const {
   return text;
 }
 
-static TrainingSettings settings() {
-  TrainingSettings settings;
+MutantRun::MutantRun(const plan::Plan &original, const DeviceOptions &device) {
+  settings.device = device;
   settings.watchdogSeconds = 2; // a mutant may wait for ever
-  return settings;
+  expected = train(original, settings);
 }
-
-MutantRun::MutantRun(const plan::Plan &original) : expected(train(original, settings())) {}
 
 Fate MutantRun::judge(const plan::Plan &mutant, std::string &why) const {
   constexpr double tolerance = 1e-10; // Comparison.h says why
   try {
-    for (const Difference &difference : compare(train(mutant, settings()), expected, settings().learningRate))
+    for (const Difference &difference : compare(train(mutant, settings), expected, settings.learningRate))
       if (!(difference.error <= tolerance)) {
         why = difference.text();
         return Fate::Escaped;

@@ -45,13 +45,14 @@ private:
 /// Runs mutants that nobody refused.
 class MutantRun {
 public:
-  /// Remembers what the unmutated plan computes.
-  explicit MutantRun(const plan::Plan &original);
+  /// Remembers what the unmutated plan computes, on the host or on devices.
+  explicit MutantRun(const plan::Plan &original, const runtime::DeviceOptions &device = {});
 
   /// Equivalent or Escaped; `why` says how it differs.
   Fate judge(const plan::Plan &mutant, std::string &why) const;
 
 private:
+  runtime::TrainingSettings settings;
   std::vector<runtime::Snapshot> expected;
 };
 

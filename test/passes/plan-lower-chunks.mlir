@@ -48,12 +48,13 @@
 
 // A slot holds what is alive from the forward to the weight_gradient of one chunk: a value of 96 bytes (at multiples
 // of 64) in the first chunk, and in the second the message and x. What a backward has received or made for the
-// weight_gradient lies in a leaf, of which both chunks need only one.
-// MEMORY: plan.region activations slots 3 at 640 holds 128 live 96
-// MEMORY-NEXT: plan.region activations chunk 1 slots 1 at 1024 holds 256 live 192
-// MEMORY-NEXT: plan.region communication slots 1 at 0 holds
-// MEMORY: plan.region leaves slots 1 at 512 holds 128 live 96
-// MEMORY-NEXT: plan.region leaves chunk 1 slots 1 at 512 holds 128 live 96
+// weight_gradient lies in a leaf, of which both chunks need only one. The workspace is that of sum_squares.
+// MEMORY: plan.region workspace slots 1 at 0 holds 256 live 256
+// MEMORY-NEXT: plan.region activations slots 3 at 896 holds 128 live 96
+// MEMORY-NEXT: plan.region activations chunk 1 slots 1 at 1280 holds 256 live 192
+// MEMORY-NEXT: plan.region communication slots 1 at 256 holds
+// MEMORY: plan.region leaves slots 1 at 768 holds 128 live 96
+// MEMORY-NEXT: plan.region leaves chunk 1 slots 1 at 768 holds 128 live 96
 module @chunks {
   dist.mesh @mesh (pp = 1)
   dist.schedule stage 0 of 3 slots [3, 1] warm_up ["F0@0", "F1@1", "F2@2"]

@@ -136,10 +136,10 @@ module @old_values {
 // is one whose sum is read before it would be added.
 // CHECK-LABEL: plan.program @accumulations_apart
 // CHECK: plan.segment begin
-// CHECK: "sum_leading"(%{{.*}}) -> (%[[USED:.*]]) {} cost
+// CHECK: "sum_leading"(%{{.*}}) -> (%[[USED:.*]]) {} workspace
 // CHECK-NEXT: "accumulate"(%[[USED]]) -> (%[[G:.*]]) {}
 // CHECK-NEXT: "sum_squares"(%[[USED]])
-// CHECK-NEXT: "sum_leading"(%{{.*}}) -> (%[[LATE:.*]]) {} cost
+// CHECK-NEXT: "sum_leading"(%{{.*}}) -> (%[[LATE:.*]]) {} workspace
 // CHECK-NEXT: "sum_squares"(%[[G]])
 // CHECK-NEXT: "accumulate"(%[[LATE]]) -> (%[[G]]) {}
 module @accumulations_apart {

@@ -12,7 +12,8 @@ module @step {
   tgpt.parameter @layers.0.up.weight : tensor<6x6xf32> = #tgpt.init<mean = 0.0, stddev = 0.02>
   tgpt.state gradient @layers.0.up.weight.gradient of @layers.0.up.weight : tensor<6x6xf32> {transient}
   tgpt.state metric @loss_sum : tensor<f32> {transient}
-  // CHECK: plan.region parameters slots 1
+  // CHECK: plan.region workspace slots 1
+  // CHECK-NEXT: plan.region parameters slots 1
   // CHECK-NEXT: plan.region gradients slots 1
   // CHECK-NEXT: plan.region activations slots 1
   // CHECK-NEXT: plan.region scratch slots 1
@@ -25,6 +26,7 @@ module @step {
   // CHECK-NEXT: %[[LOSS:.*]] = plan.buffer "layers.0.sum_squares" in scratch : <f32>
   // CHECK-NEXT: %[[DZ:.*]] = plan.buffer "backward.fill" in scratch : <2x4x6xf32>
   // CHECK-NEXT: %[[DX:.*]] = plan.buffer "layers.0.up.linear_dgrad" in scratch : <2x4x6xf32>
+  // CHECK-NEXT: %[[WORKSPACE:.*]] = plan.buffer "workspace.compute" in workspace : <64xi32>
   // CHECK-NEXT: plan.variable parameter "layers.0.up.weight" of "layers.0.up.weight" in %[[W]] layout <[-, -], of = [6, 6]> init <value = 0.000000e+00 : f64, stddev = 2.000000e-02 : f64, key = "layers.0.up.weight"> owner
   // CHECK-NEXT: plan.variable gradient "layers.0.up.weight.gradient" of "layers.0.up.weight" in %[[DW]] layout <[-, -], of = [6, 6]> init <value = 0.000000e+00 : f64> owner
   // CHECK-NEXT: plan.variable metric "loss_sum" in %[[LOSS_SUM]]
@@ -49,7 +51,7 @@ module @step {
     // CHECK-NEXT: plan.input "x" into %[[X]]
     // CHECK-NEXT: "linear"(%[[X]], %[[W]]) -> (%[[Y]])
     // CHECK-NEXT: "gelu"(%[[Y]]) -> (%[[Z]])
-    // CHECK-NEXT: "sum_squares"(%[[Z]]) -> (%[[LOSS]])
+    // CHECK-NEXT: "sum_squares"(%[[Z]]) -> (%[[LOSS]]) {} workspace %[[WORKSPACE]]
     // sum_squares cannot add to its output, so the loss is added by a kernel.
     // CHECK-NEXT: "accumulate"(%[[LOSS]]) -> (%[[LOSS_SUM]])
     // CHECK-NEXT: {{^ *[}]$}}

@@ -11,6 +11,7 @@
 
 #include "CheckRequest.h"
 #include "Fail.h"
+#include "cost/KernelWorkspace.h"
 #include "mlir/Support/LLVM.h"
 #include "passes/pipeline/schedule/Schedule.h"
 #include "llvm/ADT/STLExtras.h"
@@ -130,6 +131,14 @@ static LogicalResult checkPrefetch(const CompileRequest &request) {
   return success();
 }
 
+static LogicalResult checkProductWorkspace(const CompileRequest &request) {
+  int64_t bytes = request.productWorkspaceBytes.value_or(0);
+  if (bytes < 0 || bytes > cost::mostProductWorkspaceBytes)
+    return fail("--product-workspace-bytes is " + llvm::Twine(bytes) + ", expected 0 to " +
+                llvm::Twine(cost::mostProductWorkspaceBytes));
+  return success();
+}
+
 /// The order of ranks and that of additions.
 static LogicalResult checkOrders(const CompileOptions &options) {
   static constexpr std::array orders = {"dp,pp,tp", "dp,tp,pp", "pp,dp,tp", "pp,tp,dp", "tp,dp,pp", "tp,pp,dp"};
@@ -164,7 +173,8 @@ LogicalResult tgpt::checkRequest(const CompileRequest &request, StringRef output
   const CompileOptions &options = request.options;
   return success(succeeded(checkGrid(options)) && succeeded(checkRecompute(options)) &&
                  succeeded(checkPrefetch(request)) && succeeded(checkZero(options)) &&
-                 succeeded(checkOrders(options)) && succeeded(checkReports(request)) &&
-                 succeeded(checkSchedule(options)) && succeeded(checkLastPhase(request, output)) &&
-                 succeeded(checkGlobalBatch(request)) && succeeded(checkLossScale(request)));
+                 succeeded(checkProductWorkspace(request)) && succeeded(checkOrders(options)) &&
+                 succeeded(checkReports(request)) && succeeded(checkSchedule(options)) &&
+                 succeeded(checkLastPhase(request, output)) && succeeded(checkGlobalBatch(request)) &&
+                 succeeded(checkLossScale(request)));
 }

@@ -117,6 +117,11 @@ struct Flags {
                             cl::desc("GiB that a rank may need (default: with --cluster what its device has for a "
                                      "plan, else no limit)"),
                             cl::value_desc("GiB"), cl::init(0), cl::cat(category)};
+  cl::opt<int64_t> productWorkspaceBytes{
+      "product-workspace-bytes",
+      cl::desc("Bytes of the plan's arena for the algorithms of cuBLASLt that need some; NVIDIA advises 33554432 from "
+               "Hopper on and 4194304 before (default: what the cluster file says, else 0, and such are not chosen)"),
+      cl::value_desc("bytes"), cl::init(0), cl::cat(category)};
   cl::opt<double> maxGradNorm{"max-grad-norm",
                               cl::desc("Clip gradients to this global norm; 0: no clipping (default 1)"),
                               cl::value_desc("norm"), cl::init(1.0), cl::cat(category)};
@@ -207,7 +212,7 @@ std::string givenFlags() {
             flags->prefetch, flags->reduction, flags->reductionChunks, flags->maxGradNorm, flags->beta1, flags->beta2,
             flags->epsilon, flags->weightDecay, flags->lossScale, flags->lossScaleInitial, flags->lossScaleGrowth,
             flags->lossScaleBackoff, flags->lossScaleGrowthInterval, flags->labelSmoothing, flags->zLoss, flags->seed,
-            flags->cluster, flags->memoryGib);
+            flags->cluster, flags->memoryGib, flags->productWorkspaceBytes);
   for (auto [i, layers] : llvm::enumerate(flags->stages))
     text += (i == 0 ? " --stages=" : ",") + std::to_string(layers);
   return text;
@@ -290,6 +295,8 @@ CompileRequest tgpt::readCompileFlags() {
   options.stageReport = request.stageReport != "none";
   request.cluster = flags->cluster;
   request.memoryGib = flags->memoryGib;
+  if (flags->productWorkspaceBytes.getNumOccurrences() > 0)
+    request.productWorkspaceBytes = flags->productWorkspaceBytes;
   request.givesMemoryGib = flags->memoryGib.getNumOccurrences() > 0;
   request.flags = givenFlags();
   for (const auto &[name, option] : cl::getRegisteredOptions())

@@ -19,24 +19,25 @@ namespace tgpt {
 struct CompileRequest {
   CompileOptions options;
   std::string lastPhase = "plan";
-  bool isRequested = false;             ///< some compile flag was given
-  std::string memoryReport;             ///< "text", "json", "html" or "none"
-  std::string memoryReportBy;           ///< "category", "layer", "op" or empty
-  int64_t memoryReportTop = 0;          ///< largest buffers to list
-  bool memoryWhatIf = false;            ///< compile other choices too, and compare
-  std::string communicationReport;      ///< "text", "json" or "none"
-  std::string printSchedule;            ///< "text", "json" or, not asked for, "none"
-  std::string stageReport;              ///< "text", "json" or "none"
-  std::string cluster;                  ///< a cluster file, or empty
-  std::optional<cost::Cluster> figures; ///< what the file says
-  DeviceBudget budget;                  ///< the memory of its device
-  double memoryGib = 0;                 ///< limit of a rank
-  bool givesMemoryGib = false;          ///< --memory-gib was given
-  bool givesGlobalBatch = false;        ///< --global-batch was given
-  bool givesPrefetch = false;           ///< --prefetch was given
-  std::string lossScale;                ///< as given, or empty
-  std::string lossScaleTuning;          ///< the first flag given that tunes a dynamic loss scale, or empty
-  std::string flags;                    ///< the compile flags as given, for the plan's header
+  bool isRequested = false;                     ///< some compile flag was given
+  std::string memoryReport;                     ///< "text", "json", "html" or "none"
+  std::string memoryReportBy;                   ///< "category", "layer", "op" or empty
+  int64_t memoryReportTop = 0;                  ///< largest buffers to list
+  bool memoryWhatIf = false;                    ///< compile other choices too, and compare
+  std::string communicationReport;              ///< "text", "json" or "none"
+  std::string printSchedule;                    ///< "text", "json" or, not asked for, "none"
+  std::string stageReport;                      ///< "text", "json" or "none"
+  std::string cluster;                          ///< a cluster file, or empty
+  std::optional<cost::Cluster> figures;         ///< what the file says
+  DeviceBudget budget;                          ///< the memory of its device
+  double memoryGib = 0;                         ///< limit of a rank
+  bool givesMemoryGib = false;                  ///< --memory-gib was given
+  std::optional<int64_t> productWorkspaceBytes; ///< as given
+  bool givesGlobalBatch = false;                ///< --global-batch was given
+  bool givesPrefetch = false;                   ///< --prefetch was given
+  std::string lossScale;                        ///< as given, or empty
+  std::string lossScaleTuning;                  ///< the first flag given that tunes a dynamic loss scale, or empty
+  std::string flags;                            ///< the compile flags as given, for the plan's header
 };
 
 /// Makes the flags known to the command-line parser. Call before parsing.

@@ -22,7 +22,7 @@ static DeviceBudget budgetOf(const cost::DeviceProfile &device, const std::strin
   auto whole = [](double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p60)); };
   return {device.name,
           whole(device.memoryBytes),
-          {{"context and library workspaces", whole(device.reservedBytes), llvm::sys::path::filename(file).str()}}};
+          {{"context and libraries", whole(device.reservedBytes), llvm::sys::path::filename(file).str()}}};
 }
 
 /// The last level of a cluster's links may end at some number of ranks.
@@ -63,6 +63,8 @@ FailureOr<CompileRequest> tgpt::withCluster(CompileRequest request) {
   }
   if (!request.cluster.empty() && failed(readCluster(request)))
     return failure();
+  if (request.productWorkspaceBytes)
+    request.options.productWorkspaceBytes = *request.productWorkspaceBytes;
   if (request.givesMemoryGib)
     request.options.memoryLimitBytes = std::max<int64_t>(std::llround(request.memoryGib * 0x1p30), 1);
   return request;

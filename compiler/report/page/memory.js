@@ -3,7 +3,7 @@
 // attribute data-self-check of the root says "passed" or what is wrong.
 
 const report = JSON.parse(document.getElementById('report').textContent);
-const categories = ['parameters', 'gradients', 'optimizer', 'communication', 'activations', 'scratch'];
+const categories = ['parameters', 'gradients', 'optimizer', 'communication', 'workspace', 'activations', 'scratch'];
 const byId = (id) => document.getElementById(id);
 const color = (name) => `var(--${name})`;
 
@@ -77,7 +77,7 @@ function drawBars() {
   drawPeaks();
   byId('outside').textContent = report.device
     ? `Outside of the plan on ${report.device.name}: ${report.device.outside.map((p) => `${p.what} ${bytesText(p.bytes)}`).join(', ')}. The dashed line is the device's memory, ${bytesText(report.device.bytes)}.`
-    : 'Not counted, because they are of the device and its libraries: its context, library workspaces, communicator buffers.';
+    : 'Not counted, because they are of the device and its libraries: its context, libraries, communicator buffers.';
 }
 
 /** The op of the model whose inputs hold most, as the text report names it. */
@@ -162,7 +162,7 @@ function drawChart(stage, width, lastTime, most) {
   }
   const points = curveOf(stage, inner / lastTime);
   let base = 0;
-  for (const name of categories.slice(0, 4)) {
+  for (const name of categories.slice(0, 5)) {
     const bytes = stage[name].live_bytes;
     svg.append(element('rect', {x: chart.left, width: inner, y: y(base + bytes), height: Math.max(0, y(base) - y(base + bytes)), fill: color(name)}));
     base += bytes;
@@ -215,6 +215,7 @@ function followPointer(svg, stage, points, width, inner, lastTime, resident) {
     tip.replaceChildren(element('b', {}, `stage ${stage.stage}${isSimulated ? ` at ${timeText(time)}` : ''}: ${what}`), element('table', {},
       row('scratch', point.scratch), row('activations', point.activations), row('parameters', stage.parameters.live_bytes),
       row('gradients', stage.gradients.live_bytes), row('optimizer', stage.optimizer.live_bytes),
+      row('workspace', stage.workspace.live_bytes),
       element('tr', {}, element('td', {}, 'together'), element('td', {class: 'number'}, bytesText(resident + point.activations + point.scratch)))));
     tip.hidden = false;
     tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;

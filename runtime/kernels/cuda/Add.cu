@@ -33,7 +33,7 @@ template <typename T> struct Add {
   }
 };
 
-inline constexpr int mostOperands = int((argumentBytes - 64) / sizeof(void *));
+inline constexpr int mostOperands = int(cost::mostAddends);
 
 /// y = the sums so far (where there are any) + operands; kept in A unless `y` is set.
 template <typename T> struct AddN {
@@ -65,6 +65,7 @@ template <typename T> struct AddN {
     storePack(y + i, out);
   }
 };
+static_assert(sizeof(AddN<double>) + sizeof(int64_t) <= argumentBytes);
 } // namespace
 
 template <int Vector, typename T>
@@ -86,9 +87,8 @@ KernelStatus add(const KernelCall &call) {
 
 size_t addNWorkspace(const KernelCall &call) {
   const TensorView &x = call.inputs[0];
-  return call.inputs.size() > mostOperands
-             ? Scratch::roundUp(size_t(x.elements()) * sizeInBytes(accumulatorOf(x.dtype)))
-             : 0;
+  return size_t(
+      cost::addWorkspace(int64_t(call.inputs.size()), x.elements(), int64_t(sizeInBytes(accumulatorOf(x.dtype)))));
 }
 
 KernelStatus addN(const KernelCall &call) {

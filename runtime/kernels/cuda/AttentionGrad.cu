@@ -195,10 +195,9 @@ static int64_t headParts(const KernelCall &call, const AttentionShape &shape) {
 
 size_t attentionGradWorkspace(const KernelCall &call) {
   AttentionShape shape(call, call.inputs[1], call.inputs[2]);
-  int64_t parts = headParts(call, shape);
-  size_t element = sizeInBytes(accumulatorOf(call.inputs[1].dtype));
-  size_t partial = parts > 1 ? size_t(call.inputs[2].elements() * parts) : 0;
-  return Scratch::roundUp(size_t(call.inputs[5].elements()) * element) + 2 * Scratch::roundUp(partial * element);
+  return size_t(cost::attentionGradWorkspace(call.inputs[5].elements(), call.inputs[2].elements(),
+                                             headParts(call, shape),
+                                             int64_t(sizeInBytes(accumulatorOf(call.inputs[1].dtype)))));
 }
 
 template <typename T> static KernelStatus launchGrad(const AttentionGradOperands<T> &o, ChunkRange range, bool byMma) {

@@ -59,9 +59,8 @@ struct ColumnSums {
 
   /// One group, its parts chosen by the shape.
   static ColumnSums ofAll(int64_t rows, int64_t width) {
-    constexpr int64_t mostParts = 128;
-    int64_t rowsPerPart = std::max(ceilDiv(rows, mostParts), int64_t(rowLanes));
-    return {rows, width, 1, ceilDiv(rows, rowsPerPart), rowsPerPart};
+    cost::RowParts cut = cost::columnSumParts(rows);
+    return {rows, width, 1, cut.parts, cut.rowsPerPart};
   }
   int64_t elements() const { return groups * parts * width; }
 };

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(lossThreads)
 }
 
 size_t crossEntropyWorkspace(const KernelCall &call) {
-  return Scratch::roundUp(size_t(call.inputs[0].rows()) * sizeof(double));
+  return size_t(cost::crossEntropyWorkspace(call.inputs[0].rows()));
 }
 
 KernelStatus crossEntropy(const KernelCall &call) {

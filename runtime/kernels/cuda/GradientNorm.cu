@@ -106,12 +106,6 @@ template <typename A> __global__ void addSquaresInTree(const double *sums, int64
 }
 
 namespace {
-/// Elements of a part, of which there are up to 1024.
-int64_t squaresPerPart(const TensorView &x) {
-  constexpr int64_t leastElements = 8192, mostParts = 1024;
-  return std::max((ceilDiv(x.elements(), mostParts) + 3) / 4 * 4, leastElements);
-}
-
 /// How x is cut: see SquaresOperands.
 struct SquaresCut {
   explicit SquaresCut(const KernelCall &call) {
@@ -136,11 +130,11 @@ static bool isChunked(const KernelCall &call) {
 /// Of many tensors: what the largest needs; those that fit into the queue's workspace together share a launch.
 size_t sumSquaresWorkspace(const KernelCall &call) {
   if (isChunked(call))
-    return Scratch::roundUp(size_t(SquaresCut(call).parts) * sizeof(double));
+    return size_t(cost::squareSumWorkspace(call.inputs[0].elements(), call.attributes->integer("chunks")));
   int64_t most = 0;
   for (const TensorView &x : call.inputs)
-    most = std::max(most, ceilDiv(x.elements(), squaresPerPart(x)));
-  return Scratch::roundUp(size_t(most) * sizeof(double));
+    most = std::max(most, cost::squareSumWorkspace(x.elements(), 0));
+  return size_t(most);
 }
 
 static KernelStatus sumSquaresOfChunks(const KernelCall &call) {
@@ -182,10 +176,10 @@ KernelStatus sumSquares(const KernelCall &call) {
     };
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       const TensorView &x = call.inputs[i];
-      int64_t perPart = squaresPerPart(x), parts = ceilDiv(x.elements(), perPart);
-      if (batch.isFull() || (batch.count > 0 && batch.blocks() + parts > mostParts))
+      cost::RowParts cut = cost::squareParts(x.elements());
+      if (batch.isFull() || (batch.count > 0 && batch.blocks() + cut.parts > mostParts))
         flush();
-      batch.add({x.as<A>(), call.outputs[i].as<A>(), x.elements(), perPart}, parts);
+      batch.add({x.as<A>(), call.outputs[i].as<A>(), x.elements(), cut.rowsPerPart}, cut.parts);
     }
     flush();
     return launches;

@@ -22,7 +22,7 @@ namespace tgpt::runtime::cuda::TGPT_TARGET {
 
 /// Threads of a block: a warp for heads and other short rows.
 inline constexpr int narrowThreads = 32, wideThreads = 256;
-inline constexpr int64_t mostNarrowWidth = 512;
+using cost::mostNarrowWidth;
 
 /// Which rows a part has. Of each sample, `parts` parts of rowsPerPart rows: runs of
 /// `run` rows, `stride` apart.
@@ -32,8 +32,8 @@ struct PartRows {
 
   /// One sample of all rows, in parts chosen by the shape.
   static PartRows ofAll(int64_t rows, int64_t width) {
-    int64_t mostParts = width <= mostNarrowWidth ? 1024 : 256, rowsPerPart = (rows + mostParts - 1) / mostParts;
-    return {rows, width, 1, (rows + rowsPerPart - 1) / rowsPerPart, rowsPerPart, rowsPerPart, rowsPerPart};
+    cost::RowParts cut = cost::normGradParts(rows, width);
+    return {rows, width, 1, cut.parts, cut.rowsPerPart, cut.rowsPerPart, cut.rowsPerPart};
   }
   /// Of each sample the chunks; a position has `heads` rows, which the parts share. The sums of some may be wanted.
   static PartRows ofChunks(int64_t rows, int64_t width, int64_t samples, ChunkRange chunks, int64_t heads) {
@@ -61,8 +61,11 @@ inline PartRows partRowsOf(const KernelCall &call) {
 
 /// Bytes of workspace for `vectors` sums of every part, which become output 1 and those behind it.
 inline size_t partialBytes(const KernelCall &call, int64_t vectors) {
-  PartRows rows = partRowsOf(call);
-  return Scratch::roundUp(size_t(vectors * rows.count() * rows.width) * sizeInBytes(call.outputs[1].dtype));
+  const TensorView &x = call.inputs[1];
+  int64_t width = call.inputs[2].dim(0);
+  return size_t(cost::normGradWorkspace(vectors, x.elements() / width, width, x.dim(0),
+                                        call.attributes->integer("chunks"),
+                                        int64_t(sizeInBytes(call.outputs[1].dtype))));
 }
 
 /// body(j) for the columns of this thread, V at a time.

@@ -14,6 +14,7 @@
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_QUEUE_H
 #define TGPT_RUNTIME_KERNELS_CUDA_QUEUE_H
 
+#include "cost/KernelWorkspace.h"
 #include "runtime/kernels/api/Kernel.h"
 
 namespace tgpt::runtime::cuda {
@@ -26,10 +27,10 @@ const char *describe(Fault fault);
 
 struct Queue {
   void *stream = nullptr;    ///< cudaStream_t
-  void *workspace = nullptr; ///< device memory, 256-byte aligned
+  void *workspace = nullptr; ///< what the plan gives the call: device memory, 256-byte aligned
   size_t workspaceBytes = 0; ///< at least what DeviceKernel::workspaceBytes asks for
   int32_t *fault = nullptr;  ///< a Fault in device memory
-  void *beside = nullptr;    ///< device memory for libraries, 256-byte aligned
+  void *beside = nullptr;    ///< device memory for libraries, beside the plan's arena, 256-byte aligned
   size_t besideBytes = 0;    ///< at least DeviceKernel::libraryBytes where the workspace has less
 
   /// Where a library has so many bytes; null where there is neither.
@@ -51,7 +52,7 @@ public:
     return used <= queue().workspaceBytes ? reinterpret_cast<T *>(static_cast<char *>(queue().workspace) + begin)
                                           : nullptr;
   }
-  static size_t roundUp(size_t bytes) { return (bytes + 255) / 256 * 256; }
+  static size_t roundUp(size_t bytes) { return size_t(cost::workspacePiece(int64_t(bytes), 1)); }
 
 private:
   size_t used = 0;

@@ -65,8 +65,8 @@ template <typename T, int V> __global__ void __launch_bounds__(ropeThreads) rota
 
 size_t ropeWorkspace(const KernelCall &call) {
   const TensorView &x = call.inputs[0];
-  size_t angles = size_t(x.dim(1) * (call.attributes->integer("head_dim") / 2));
-  return 2 * Scratch::roundUp(angles * sizeInBytes(accumulatorOf(x.dtype)));
+  return size_t(cost::ropeWorkspace(x.dim(1), call.attributes->integer("head_dim"),
+                                    int64_t(sizeInBytes(accumulatorOf(x.dtype)))));
 }
 
 KernelStatus rope(const KernelCall &call) {

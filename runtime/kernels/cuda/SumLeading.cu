@@ -24,7 +24,9 @@ static ColumnSums sumsOf(const KernelCall &call) {
 }
 
 size_t sumLeadingWorkspace(const KernelCall &call) {
-  return Scratch::roundUp(size_t(sumsOf(call).elements()) * sizeInBytes(call.outputs[0].dtype));
+  int64_t width = call.outputs[0].elements();
+  return size_t(cost::columnSumWorkspace(call.inputs[0].elements() / width, width, call.attributes->integer("chunks"),
+                                         int64_t(sizeInBytes(call.outputs[0].dtype))));
 }
 
 KernelStatus sumLeading(const KernelCall &call) {

@@ -21,7 +21,9 @@ static ColumnSums sumsOf(const KernelCall &call) {
 }
 
 size_t sumPositionsWorkspace(const KernelCall &call) {
-  return Scratch::roundUp(size_t(sumsOf(call).elements()) * sizeInBytes(call.outputs[0].dtype));
+  const TensorView &x = call.inputs[0];
+  return size_t(cost::sampleSumWorkspace(x.dim(0), x.dim(2), call.attributes->integer("chunks"),
+                                         int64_t(sizeInBytes(call.outputs[0].dtype))));
 }
 
 KernelStatus sumPositions(const KernelCall &call) {

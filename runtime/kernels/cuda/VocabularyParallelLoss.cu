@@ -162,11 +162,11 @@ __global__ void addLossParts(const double *loss, const int64_t *count, int64_t p
 /// Chunks, or parts of at least 1024 tokens.
 static int64_t lossParts(const KernelCall &call) {
   int64_t chunks = call.attributes->integer("chunks");
-  return chunks > 0 ? chunks : std::min<int64_t>(ceilDiv(call.inputs[0].elements(), 1024), 128);
+  return chunks > 0 ? chunks : cost::lossParts(call.inputs[0].elements());
 }
 
 size_t tokenLossWorkspace(const KernelCall &call) {
-  return 2 * Scratch::roundUp(size_t(lossParts(call)) * sizeof(double));
+  return size_t(cost::tokenLossWorkspace(call.inputs[0].elements(), call.attributes->integer("chunks")));
 }
 
 KernelStatus tokenLoss(const KernelCall &call) {

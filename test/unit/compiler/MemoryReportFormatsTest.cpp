@@ -77,9 +77,9 @@ TEST(MemoryReport, TextNamesEveryCategory) {
       memoryReportText(memoryReportOf(plan)),
       AllOf(StartsWith("memory of each rank of small, dp=3 pp=1 tp=2\n"
                        "  stage  ranks  parameters  gradients  optimizer  activations  = slots x bytes  scratch  "
-                       "communication     total  peak live  total/live\n"
+                       "communication  workspace     total  peak live  total/live\n"
                        "      0      6    2.00 KiB   4.00 KiB   11.8 KiB     3.00 KiB     2 x 1.50 KiB    640 B  "
-                       "          0 B  21.4 KiB   21.1 KiB      1.0146\n"
+                       "          0 B        0 B  21.4 KiB   21.1 KiB      1.0146\n"
                        "largest: stage 0 with 21888 B a rank; one slot holds what a micro-batch in flight keeps "
                        "for its backward\n"),
             EndsWith("  stage 0: 2N + 4N + 12N with N = 1000 is 17.6 KiB, planned 17.8 KiB (176 B more: metrics "

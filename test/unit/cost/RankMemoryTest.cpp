@@ -206,6 +206,35 @@ TEST(RankMemoryTest, whatWaitsForWeightGradientsIsWhatPlansKeep) {
   EXPECT_DOUBLE_EQ(rankMemory(shape, run, {}, 2).activationBytes, 67072. - 512 + 3 * 81920);
 }
 
+/// Kernels run one after the other: the workspace is the most that one needs, once a rank.
+TEST(RankMemoryTest, aWorkspaceIsCountedOnce) {
+  ModelShape shape = llama7b();
+  Execution run;
+  run.countsPassing = true;
+  double own = workspaceBytes(shape, run, 0);
+  EXPECT_EQ(own, 256. * 4096 * 4) << "of a norm's weight, 256 sums of rows; rope's angles take half of it";
+  for (double stages : {1, 4}) {
+    run.pp = run.microBatches = stages;
+    for (double stage = 0; stage < stages; ++stage) {
+      run.productWorkspaceBytes = own / 2;
+      double before = rankMemory(shape, run, {}, stage).totalBytes();
+      run.productWorkspaceBytes = 0;
+      EXPECT_DOUBLE_EQ(rankMemory(shape, run, {}, stage).totalBytes(), before);
+      run.productWorkspaceBytes = 8 * own;
+      EXPECT_DOUBLE_EQ(rankMemory(shape, run, {}, stage).totalBytes(), before + 7 * own);
+    }
+  }
+  run = {};
+  double without = fullestRank(shape, run, {}).totalBytes();
+  run.productWorkspaceBytes = own;
+  EXPECT_EQ(fullestRank(shape, run, {}).totalBytes(), without) << "papers' formulas have none";
+  shape.learnedPositions = shape.sequence, shape.layerNorm = true;
+  run = {};
+  run.microBatch = 9;
+  EXPECT_EQ(workspaceBytes(shape, run, 0), 2 * shape.sequence * shape.hidden * 4) << "sums of 8 samples and of one";
+  EXPECT_EQ(workspaceBytes(shape, run, 1), 2 * own) << "a weight and a bias";
+}
+
 /// docs/memory.md: 3d + 2k + 2f elements a token, no row statistics; in four bytes each twice as many.
 TEST(RankMemoryTest, selectiveKeepsWhatItsTableSays) {
   ModelShape shape = llama7b();

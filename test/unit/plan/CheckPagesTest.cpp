@@ -49,8 +49,8 @@ TEST(CheckPages, Regions) {
   });
   expectRefused("(STEP) from 0 to 64 lies over region 0 (PARAMETERS) at 0",
                 [](auto &stage) { regionOf(stage, plan::Region::STEP).set_offset_bytes(0); });
-  expectRefused("has the unknown kind 10",
-                [](auto &stage) { regionOf(stage, plan::Region::STEP).set_kind(static_cast<plan::Region::Kind>(10)); });
+  expectRefused("has the unknown kind 11",
+                [](auto &stage) { regionOf(stage, plan::Region::STEP).set_kind(static_cast<plan::Region::Kind>(11)); });
 }
 
 TEST(CheckPages, Holders) {

@@ -37,6 +37,62 @@ TEST(CheckPlan, InstructionOperands) {
   });
 }
 
+/// The tiny pipeline with a workspace of 64 words behind its arena, for instruction 2 of the forward.
+static plan::Plan withWorkspace() {
+  plan::Plan plan = tinyPipeline();
+  plan::StageProgram &stage = *plan.mutable_stages(0);
+  plan::Region &region = *stage.add_regions();
+  region.set_kind(plan::Region::WORKSPACE);
+  region.set_offset_bytes((stage.arena_bytes() + 255) / 256 * 256);
+  region.set_slot_bytes(256);
+  region.set_peak_live_bytes(256);
+  region.set_slots(1);
+  stage.set_arena_bytes(region.offset_bytes() + 256);
+  plan::Buffer &buffer = *stage.add_buffers();
+  buffer.set_name("workspace");
+  buffer.set_region(static_cast<uint32_t>(stage.regions_size() - 1));
+  buffer.set_dtype(plan::I32);
+  buffer.add_shape(64);
+  at(plan, 0, 1, 2).set_workspace(static_cast<uint32_t>(stage.buffers_size() - 1));
+  return plan;
+}
+
+/// Nothing but kernels of the compute stream, one after the other, may write a workspace.
+TEST(CheckPlan, Workspaces) {
+  EXPECT_EQ(findPlanProblems(withWorkspace()), std::vector<std::string>());
+  auto expectRefused = [](const std::string &what, auto damage) {
+    plan::Plan plan = withWorkspace();
+    damage(plan, *plan.mutable_stages(0), static_cast<uint32_t>(plan.stages(0).buffers_size() - 1));
+    std::vector<std::string> problems = findPlanProblems(plan);
+    ASSERT_FALSE(problems.empty()) << what;
+    EXPECT_NE(problems[0].find(what), std::string::npos) << problems[0];
+  };
+  expectRefused("workspace is buffer 99, but the stage has ",
+                [](auto &plan, auto &, uint32_t) { at(plan, 0, 1, 2).set_workspace(99); });
+  expectRefused("'x.part', which lies in region ",
+                [](auto &plan, auto &, uint32_t) { at(plan, 0, 1, 2).set_workspace(at(plan, 0, 1, 1).outputs(0)); });
+  expectRefused("is no kernel, but has a workspace",
+                [](auto &plan, auto &, uint32_t buffer) { at(plan, 0, 1, 3).set_workspace(buffer); });
+  expectRefused("'workspace', which lies in the WORKSPACE of kernels",
+                [](auto &plan, auto &, uint32_t buffer) { at(plan, 0, 1, 2).set_outputs(0, buffer); });
+  expectRefused("at byte ", [](auto &, auto &stage, uint32_t buffer) {
+    stage.mutable_buffers(static_cast<int>(buffer))->set_offset_bytes(64);
+    stage.mutable_buffers(static_cast<int>(buffer))->set_shape(0, 48);
+  });
+  expectRefused("(WORKSPACE) has 2 slots",
+                [](auto &, auto &stage, uint32_t) { stage.mutable_regions(stage.regions_size() - 1)->set_slots(2); });
+  expectRefused("(WORKSPACE) starts at", [](auto &, auto &stage, uint32_t) {
+    plan::Region &region = *stage.mutable_regions(stage.regions_size() - 1);
+    region.set_offset_bytes(0);
+  });
+  expectRefused("(WORKSPACE) is a second one", [](auto &, auto &stage, uint32_t) {
+    plan::Region copy = stage.regions(stage.regions_size() - 1);
+    copy.set_offset_bytes(copy.offset_bytes() + 256);
+    *stage.add_regions() = copy;
+    stage.set_arena_bytes(stage.arena_bytes() + 256);
+  });
+}
+
 TEST(CheckPlan, ModelFlops) {
   for (double flops : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     expectProblem("training shape: model_flops_per_step is ",

@@ -34,8 +34,8 @@ void cuda::multiplyBy(const AlgorithmBits &bits, cublasLtHandle_t library, const
   std::memcpy(&algorithm, bits.data(), sizeof(bits));
   float one = 1, beta = p.accumulate ? 1 : 0;
   calls.then("cublasLtMatmul", cublasLtMatmul, library, problem.description.get(), &one, p.a, problem.a.get(), p.b,
-             problem.b.get(), &beta, p.c, problem.c.get(), p.c, problem.c.get(), &algorithm, queue().workspace,
-             productWorkspaceBytes, stream());
+             problem.b.get(), &beta, p.c, problem.c.get(), p.c, problem.c.get(), &algorithm, p.workspace,
+             p.workspaceBytes, stream());
 }
 
 /// What the library's heuristic has, the best first.
@@ -48,7 +48,7 @@ static std::vector<AlgorithmBits> candidatesOf(cublasLtHandle_t library, const C
     calls.then("cublasLtMatmulPreferenceSetAttribute", cublasLtMatmulPreferenceSetAttribute, preference.get(),
                attribute, &value, sizeof(value));
   };
-  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(productWorkspaceBytes));
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(p.workspaceBytes));
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, orderedSchemes);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignmentOf(p.a));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignmentOf(p.b));
@@ -71,7 +71,8 @@ static std::vector<AlgorithmBits> candidatesOf(cublasLtHandle_t library, const C
 }
 
 namespace {
-/// What a product adds to, kept while it is computed for its time alone.
+/// What a product adds to, kept while it is computed for its time alone: in memory beside the plan's arena, which has
+/// no room for what is measured once.
 class Saved {
 public:
   Saved(const ColumnMajorProduct &p)
@@ -127,7 +128,8 @@ std::optional<AlgorithmBits> cuda::chooseAlgorithm(cublasLtHandle_t library, con
   return best ? std::optional(candidates[*best]) : std::nullopt;
 }
 
-bool cuda::isUsable(const AlgorithmBits &bits, cublasLtHandle_t library, const LibraryProblem &problem) {
+bool cuda::isUsable(const AlgorithmBits &bits, cublasLtHandle_t library, const ColumnMajorProduct &p,
+                    const LibraryProblem &problem) {
   cublasLtMatmulAlgo_t algorithm;
   std::memcpy(&algorithm, bits.data(), sizeof(bits));
   cublasLtMatmulHeuristicResult_t result{};
@@ -135,7 +137,7 @@ bool cuda::isUsable(const AlgorithmBits &bits, cublasLtHandle_t library, const L
   size_t written = 0;
   return cublasLtMatmulAlgoCheck(library, problem.description.get(), problem.a.get(), problem.b.get(), problem.c.get(),
                                  problem.c.get(), &algorithm, &result) == CUBLAS_STATUS_SUCCESS &&
-         result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= productWorkspaceBytes &&
+         result.state == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= p.workspaceBytes &&
          cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
                                               sizeof(scheme), &written) == CUBLAS_STATUS_SUCCESS &&
          (scheme & ~orderedSchemes) == 0;

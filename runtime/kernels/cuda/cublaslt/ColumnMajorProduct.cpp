@@ -35,7 +35,8 @@ std::string ColumnMajorProduct::key() const {
   text += " ld " + std::to_string(lda) + "," + std::to_string(ldb) + "," + std::to_string(ldc);
   text += aligned("a", a) + aligned("b", b) + aligned("c", c) + aligned("bias", bias) + aligned("aux", aux);
   text += aligned("sums", biasGradient) + textOf(epilogue);
-  return text + (tf32 ? " tf32" : "") + (accumulate ? " accumulate" : "");
+  text += (tf32 ? " tf32" : "") + std::string(accumulate ? " accumulate" : "");
+  return text + (workspaceBytes > 0 ? " ws" + std::to_string(workspaceBytes) : "");
 }
 
 /// y[rows,n] = x[rows,k] w[n,k]^T: y^T = w x^T.

@@ -39,8 +39,10 @@ struct ColumnMajorProduct {
   void *c = nullptr;
   void *aux = nullptr;          ///< [m,n] of inputType, laid out as c
   void *biasGradient = nullptr; ///< [n] of outputType
+  void *workspace = nullptr;    ///< that the library may use, 256-byte aligned
+  size_t workspaceBytes = 0;
 
-  /// "bf16 f32 TN 4096x512x1024 ld 1024,1024,4096 a256 b256 c256 bias accumulate": what the choice of
+  /// "bf16 f32 TN 4096x512x1024 ld 1024,1024,4096 a256 b256 c256 bias accumulate ws4194304": what the choice of
   /// an algorithm depends on; aN: the address is a multiple of N bytes.
   std::string key() const;
 };

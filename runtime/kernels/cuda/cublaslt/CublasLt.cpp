@@ -50,7 +50,7 @@ const AlgorithmBits *Products::algorithmOf(const ColumnMajorProduct &p, const Li
   KeptAlgorithms &algorithms = keptAlgorithms();
   const ChosenAlgorithm *chosen = algorithms.find(key);
   if (!chosen || !chosen->isProven) {
-    bool isKept = chosen && isUsable(chosen->bits, library.get(), problem);
+    bool isKept = chosen && isUsable(chosen->bits, library.get(), p, problem);
     std::optional<AlgorithmBits> bits =
         isKept ? std::optional(chosen->bits) : chooseAlgorithm(library.get(), p, problem, calls);
     if (!bits) {
@@ -84,7 +84,8 @@ struct Provider {
       if (algorithm)
         multiplyBy(*algorithm, products.library.get(), p, problem, calls);
       else
-        calls.fail("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + p.key());
+        calls.fail("cublasLtMatmulAlgoGetHeuristic: no algorithm for " + p.key() + " in " +
+                   std::to_string(p.workspaceBytes) + " bytes of workspace");
     }
     products.lastError = calls.what();
     return {products.lastError.empty() ? nullptr : products.lastError.c_str()};

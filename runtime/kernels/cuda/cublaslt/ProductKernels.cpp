@@ -15,7 +15,7 @@ ProductOptions &cuda::productOptions() {
 }
 
 bool cuda::isOrdered(const KernelCall &call) {
-  return call.inputs[0].dtype == DType::F64 || call.attributes->integer("chunks") > 0;
+  return !cost::isLibraryProduct(int64_t(sizeInBytes(call.inputs[0].dtype)), call.attributes->integer("chunks"));
 }
 
 const Attributes &cuda::accumulating(bool accumulate) {

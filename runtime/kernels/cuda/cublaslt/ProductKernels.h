@@ -11,7 +11,7 @@
 //   static std::span<const DeviceKernel> ordered();   the table of the other kernels
 //   static bool supports(const ColumnMajorProduct &); false: a pair is done one by one
 //   static KernelStatus multiply(const ColumnMajorProduct &);
-// multiply may use the first productWorkspaceBytes of the queue's workspace. Calls in f64
+// multiply may use the product's workspace: what the plan gives, also none. Calls in f64
 // and with attribute `chunks` go to the kernels of Linear.cu, whose order is fixed.
 //
 //===----------------------------------------------------------------------===//
@@ -28,9 +28,6 @@
 
 namespace tgpt::runtime::cuda {
 
-/// What the library asks for on sm_90; a smaller workspace would exclude fast algorithms.
-inline constexpr size_t productWorkspaceBytes = size_t(32) << 20;
-
 /// Whether the order of the call's sums is fixed by us.
 bool isOrdered(const KernelCall &call);
 
@@ -42,43 +39,42 @@ public:
   static KernelStatus linear(const KernelCall &call) { return product<linearProduct>(call, "linear"); }
   static KernelStatus linearDgrad(const KernelCall &call) { return product<linearDgradProduct>(call, "linear_dgrad"); }
   static KernelStatus linearWgrad(const KernelCall &call) { return product<linearWgradProduct>(call, "linear_wgrad"); }
-  static size_t productWorkspace(const KernelCall &call) { return isOrdered(call) ? 0 : productWorkspaceBytes; }
 
   static KernelStatus linearGelu(const KernelCall &call) {
     if (ColumnMajorProduct p = allowed(linearGeluProduct(call)); Provider::supports(p))
-      return multiply(p);
+      return Provider::multiply(p);
     KernelStatus status = linear({call.inputs, call.outputs.first(1), call.attributes});
     return status.ok() ? other("gelu", {call.outputs.first(1), call.outputs.subspan(1), call.attributes}) : status;
   }
 
   static KernelStatus dgradGeluGrad(const KernelCall &call) {
     if (ColumnMajorProduct p = allowed(dgradGeluGradProduct(call)); Provider::supports(p))
-      return multiply(p);
+      return Provider::multiply(p);
     KernelStatus status = linearDgrad({call.inputs.first(2), call.outputs, call.attributes});
     TensorView inputs[] = {call.outputs[0], call.inputs[2]};
     return status.ok() ? other("gelu_grad", {inputs, call.outputs, call.attributes}) : status;
   }
 
-  /// A sum that is added to is made in the workspace behind the library's.
+  /// A sum that is added to is made at the beginning of the workspace; the library has the rest.
   static KernelStatus wgradBias(const KernelCall &call) {
     TensorView sums = call.outputs[1];
     bool isAdded = call.accumulates(1);
     if (queue().workspaceBytes < wgradBiasWorkspace(call))
       return {workspaceTooSmall};
     if (isAdded)
-      sums.data = static_cast<char *>(queue().workspace) + productWorkspaceBytes;
-    ColumnMajorProduct p = allowed(wgradBiasProduct(call, sums.data));
+      sums.data = queue().workspace;
+    ColumnMajorProduct p = allowed(wgradBiasProduct(call, sums.data), isAdded ? Scratch::roundUp(sums.bytes()) : 0);
     if (!Provider::supports(p)) {
       KernelStatus status = linearWgrad({call.inputs, call.outputs.first(1), &accumulating(call.accumulates(0))});
       return status.ok() ? other("sum_leading", sumOfRows(call)) : status;
     }
-    KernelStatus status = multiply(p);
+    KernelStatus status = Provider::multiply(p);
     if (!status.ok() || !isAdded)
       return status;
     return other("accumulate", {{&sums, 1}, call.outputs.subspan(1), &accumulating(true)});
   }
   static size_t wgradBiasWorkspace(const KernelCall &call) {
-    return std::max(productWorkspaceBytes + Scratch::roundUp(call.outputs[1].bytes()),
+    return std::max(Scratch::roundUp(call.outputs[1].bytes()),
                     kernelOf(Provider::ordered(), "sum_leading").workspaceBytes(sumOfRows(call)));
   }
 
@@ -89,26 +85,21 @@ public:
       for (auto [name, function] : {std::pair<std::string_view, KernelFunction>("linear", linear),
                                     {"linear_dgrad", linearDgrad},
                                     {"linear_wgrad", linearWgrad}})
-        if (kernel.entry.name == name) {
+        if (kernel.entry.name == name)
           kernel.entry.kernel.function = function;
-          kernel.workspaceBytes = productWorkspace;
-        }
     return kernels;
   }
 
   static std::vector<FusedKernel> fused() {
-    return {{"linear", "gelu", linearGelu, productWorkspace},
-            {"linear_dgrad", "gelu_grad", dgradGeluGrad, productWorkspace},
+    return {{"linear", "gelu", linearGelu},
+            {"linear_dgrad", "gelu_grad", dgradGeluGrad},
             {"linear_wgrad", "sum_leading", wgradBias, wgradBiasWorkspace}};
   }
 
 private:
   template <ColumnMajorProduct (*productOf)(const KernelCall &)>
   static KernelStatus product(const KernelCall &call, std::string_view name) {
-    return isOrdered(call) ? other(name, call) : multiply(allowed(productOf(call)));
-  }
-  static KernelStatus multiply(const ColumnMajorProduct &p) {
-    return queue().workspaceBytes < productWorkspaceBytes ? KernelStatus{workspaceTooSmall} : Provider::multiply(p);
+    return isOrdered(call) ? other(name, call) : Provider::multiply(allowed(productOf(call)));
   }
   static KernelStatus other(std::string_view name, const KernelCall &call) {
     return kernelOf(Provider::ordered(), name).entry.kernel.function(call);
@@ -116,7 +107,10 @@ private:
   static KernelCall sumOfRows(const KernelCall &call) {
     return {call.inputs.first(1), call.outputs.subspan(1), &accumulating(call.accumulates(1))};
   }
-  static ColumnMajorProduct allowed(ColumnMajorProduct p) {
+  /// `usedBytes` of the workspace are taken.
+  static ColumnMajorProduct allowed(ColumnMajorProduct p, size_t usedBytes = 0) {
+    p.workspace = static_cast<char *>(queue().workspace) + usedBytes;
+    p.workspaceBytes = queue().workspaceBytes - usedBytes;
     p.tf32 = productOptions().tf32 && p.inputType == DType::F32;
     return p;
   }

@@ -128,6 +128,15 @@ TEST(ClusterFileTest, hostileFilesAreRefused) {
   EXPECT_EQ(errorOf("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n").substr(0, 27), "c.yaml:1: unknown key 'a' i");
 }
 
+TEST(ClusterFileTest, productsMayHaveAWorkspace) {
+  EXPECT_EQ(readClusterFile(clusters / "dgx-h100.yaml").productWorkspaceBytes, 32 << 20);
+  EXPECT_EQ(readClusterFile(clusters / "dgx-a100.yaml").productWorkspaceBytes, 4 << 20);
+  EXPECT_EQ(readClusterFile(clusters / "laptop-cpu.yaml").productWorkspaceBytes, 0);
+  EXPECT_EQ(errorWith("product_workspace_bytes: 33554432", "product_workspace_bytes: 0"),
+            "c.yaml:79: product_workspace_bytes is '0'; accepted: a whole number from 1 to 1073741824 (bytes that "
+            "products of a library are given)");
+}
+
 TEST(ClusterFileTest, ranksMayShareCores) {
   EXPECT_EQ(readClusterFile(clusters / "dgx-h100.yaml").coresPerNode, 0);
   EXPECT_EQ(readClusterFile(clusters / "laptop-cpu.yaml").coresPerNode, 4);

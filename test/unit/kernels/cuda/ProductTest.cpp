@@ -35,6 +35,8 @@ TEST(ColumnMajorProduct, KeyHasWhatTheAlgorithmDependsOn) {
   EXPECT_EQ(p.key(), "bf16 f32 TN 8x5x3 ld 3,4,8 a256 b16 c2 bias64 accumulate");
   p.epilogue = cuda::Epilogue::Gelu, p.aux = memory + 32, p.tf32 = true;
   EXPECT_EQ(p.key(), "bf16 f32 TN 8x5x3 ld 3,4,8 a256 b16 c2 bias64 aux32 gelu tf32 accumulate");
+  p.workspaceBytes = 4194304;
+  EXPECT_EQ(p.key(), "bf16 f32 TN 8x5x3 ld 3,4,8 a256 b16 c2 bias64 aux32 gelu tf32 accumulate ws4194304");
 }
 
 /// |error| <= (k + 2) 2^-24 + 2 * 2^-11 of sum|a||b|: each operand rounded to 10 bits of fraction.
