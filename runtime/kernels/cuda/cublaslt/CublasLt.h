@@ -8,11 +8,12 @@
 // `linear` (with its bias), `linear_dgrad` and `linear_wgrad` (adding to the gradient) in
 // one call of the library each, in bf16, f16 and f32 with f32 accumulation, and the pairs
 // of kernels in Fusion.h where the library has an algorithm for them. Calls in f64 or with
-// attribute `chunks`, and `linear_dgrad_sum`, go to the kernels of Linear.cu, whose order
-// is fixed. The library may choose another order for another shape, but the same call
-// gives the same bits: schemes that add in the order of arrival are excluded. Settings are
-// in ProductOptions.h; a thread reads the file of algorithms before its first product, and
-// writes what it chose when it ends.
+// attribute `chunks` go to the kernels of Linear.cu, whose order is fixed, and so do sums of
+// `linear_dgrad_sum` in bf16 and f16, which are rounded once; in f32 that is a call an addend,
+// each added to the ones before. The library may choose another order for another shape, but
+// the same call gives the same bits: schemes that add in the order of arrival are excluded.
+// Settings are in ProductOptions.h; a thread reads the file of algorithms before its first
+// product, and writes what it chose when it ends.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_CUBLASLT_H

@@ -18,6 +18,11 @@ bool cuda::isOrdered(const KernelCall &call) {
   return !cost::isLibraryProduct(int64_t(sizeInBytes(call.inputs[0].dtype)), call.attributes->integer("chunks"));
 }
 
+// What is stored in bf16 or f16 is rounded each time.
+bool cuda::addsExactly(const KernelCall &linearDgradSum) {
+  return linearDgradSum.outputs[0].dtype == DType::F32 || linearDgradSum.inputs.size() == 2;
+}
+
 const Attributes &cuda::accumulating(bool accumulate) {
   static const std::array<Attributes, 2> both = [] {
     std::array<Attributes, 2> made;

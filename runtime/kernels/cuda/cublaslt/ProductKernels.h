@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `linear`, `linear_dgrad`, `linear_wgrad`, and pairs of kernels that a product does with
-// its epilogue, through a provider of products: cuBLASLt, or what stands for it on the
+// `linear`, `linear_dgrad`, `linear_dgrad_sum`, `linear_wgrad`, and pairs of kernels that a
+// product does with its epilogue, through a provider of products: cuBLASLt, or what stands for it on the
 // host. A provider is a type with
 //   static std::span<const DeviceKernel> ordered();   the table of the other kernels
 //   static bool supports(const ColumnMajorProduct &); false: a pair is done one by one
@@ -31,6 +31,9 @@ namespace tgpt::runtime::cuda {
 /// Whether the order of the call's sums is fixed by us.
 bool isOrdered(const KernelCall &call);
 
+/// Whether a sum that is stored after each addend is as exact as one that is stored once.
+bool addsExactly(const KernelCall &linearDgradSum);
+
 /// Attributes of a call that overwrites output 0, or adds to it.
 const Attributes &accumulating(bool accumulate);
 
@@ -39,6 +42,21 @@ public:
   static KernelStatus linear(const KernelCall &call) { return product<linearProduct>(call, "linear"); }
   static KernelStatus linearDgrad(const KernelCall &call) { return product<linearDgradProduct>(call, "linear_dgrad"); }
   static KernelStatus linearWgrad(const KernelCall &call) { return product<linearWgradProduct>(call, "linear_wgrad"); }
+
+  /// One product an addend, each added to the ones before.
+  static KernelStatus linearDgradSum(const KernelCall &call) {
+    if (isOrdered(call) || !addsExactly(call))
+      return other("linear_dgrad_sum", call);
+    size_t count = call.inputs.size() / 2;
+    KernelStatus status;
+    for (size_t i = 0; i < count && status.ok(); ++i) {
+      TensorView inputs[] = {call.inputs[i], call.inputs[count + i]};
+      ColumnMajorProduct p = allowed(linearDgradProduct({inputs, call.outputs, call.attributes}));
+      p.accumulate = i > 0;
+      status = Provider::multiply(p);
+    }
+    return status;
+  }
 
   static KernelStatus linearGelu(const KernelCall &call) {
     if (ColumnMajorProduct p = allowed(linearGeluProduct(call)); Provider::supports(p))
@@ -84,6 +102,7 @@ public:
     for (DeviceKernel &kernel : kernels)
       for (auto [name, function] : {std::pair<std::string_view, KernelFunction>("linear", linear),
                                     {"linear_dgrad", linearDgrad},
+                                    {"linear_dgrad_sum", linearDgradSum},
                                     {"linear_wgrad", linearWgrad}})
         if (kernel.entry.name == name)
           kernel.entry.kernel.function = function;
