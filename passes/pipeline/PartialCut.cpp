@@ -36,6 +36,8 @@ void PartialCut::setSlots(int64_t rank) {
   std::sort(slots.begin(), slots.end());
   int64_t pages = problem.inFlight.pages.empty() ? all : problem.inFlight.pages[rank];
   Rank &of = ranks[rank];
+  if (!problem.inFlight.moments.empty())
+    return setHeld(rank);
   of.slots = std::min(slots[0], pages);
   for (size_t i = 0; i < slots.size(); ++i) {
     sum += slots[i];
@@ -45,6 +47,26 @@ void PartialCut::setSlots(int64_t rank) {
       of.runsOfSlots = runs;
     }
   }
+}
+
+// Of a micro-batch before its backward or in it all that its forward keeps is there. So either at one moment each chunk
+// has so many, or the chunk that keeps most, which is its share at least, has them at some moment.
+void PartialCut::setHeld(int64_t rank) {
+  int64_t ofEach = 0;
+  std::vector<int64_t> ofChunks(problem.chunks);
+  for (const HeldAtOnce &moment : problem.inFlight.moments[rank]) {
+    int64_t fewest = unbounded;
+    for (int64_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      int64_t full = moment[chunk].before + moment[chunk].within;
+      fewest = std::min(fewest, full);
+      ofChunks[chunk] = std::max(ofChunks[chunk], full);
+    }
+    ofEach = std::max(ofEach, fewest);
+  }
+  int64_t ofOne = *std::min_element(ofChunks.begin(), ofChunks.end());
+  bool isOfEach = ofEach * problem.chunks >= ofOne;
+  ranks[rank].slots = isOfEach ? ofEach : ofOne;
+  ranks[rank].runsOfSlots = isOfEach ? 1 : problem.chunks;
 }
 
 // What is shared may be there already.

@@ -48,6 +48,7 @@ private:
   };
   void setLeasts();
   void setSlots(int64_t rank);
+  void setHeld(int64_t rank);
   void add(int64_t run, const PartRange &range, int64_t sign);
   int64_t lastRank() const { return (runs() - 1) % problem.stages; }
   bool hasRunsLeft(int64_t rank) const { return (problem.chunks - 1) * problem.stages + rank >= runs(); }

@@ -74,8 +74,10 @@ StageProblem tgpt::test::drawProblem(int64_t layers, int64_t stages, int64_t chu
       continue;
     std::vector<HeldAtOnce> &moments = problem.inFlight.moments.emplace_back();
     for (int64_t count = draw(1, 4); count > 0; --count)
-      for (HeldAtOnce &moment = moments.emplace_back(); static_cast<int64_t>(moment.size()) < chunks;)
-        moment.push_back({draw(0, 3), draw(0, 1), hasBoth ? draw(0, 3) : 0});
+      for (HeldAtOnce &moment = moments.emplace_back(); static_cast<int64_t>(moment.size()) < chunks;) {
+        int64_t least = moments.size() == 1; // of each chunk a micro-batch is held at some time
+        moment.push_back({draw(least, 3), draw(0, 1), hasBoth ? draw(0, 3) : 0});
+      }
   }
   return problem;
 }
