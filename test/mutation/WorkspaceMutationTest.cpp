@@ -23,6 +23,9 @@
 
 #include <cstdio>
 #include <functional>
+#include <set>
+#include <string>
+#include <utility>
 
 using namespace tgpt;
 using plan::Instruction;
@@ -144,7 +147,8 @@ private:
       return change("given to what is no kernel", [&](Instruction &changed) { changed.set_workspace(workspace); });
     if (!instruction.has_workspace())
       return;
-    change("taken away", [](Instruction &changed) { changed.clear_workspace(); });
+    if (seen.emplace(stage, instruction.opcode()).second) // one of a kind: those that need none are accepted, and run
+      change("taken away", [](Instruction &changed) { changed.clear_workspace(); });
     for (uint32_t other : {workspace - 1, workspace + 1, instruction.outputs(0)})
       if (other != workspace)
         change("another buffer for it", [&](Instruction &changed) { changed.set_workspace(other); });
@@ -165,6 +169,7 @@ private:
   MutantRun run;
   runtime::KernelCheck kernelCheck;
   int stage = 0, region = 0, buffer = 0; ///< of the workspace at hand
+  std::set<std::pair<int, std::string>> seen;
 };
 
 } // namespace
