@@ -180,8 +180,9 @@ TEST(ScheduleMutationTest, MistakesInLotsAreRefusedOrEquivalent) {
       if (mistake.empty() || mutant.SerializeAsString() == original.SerializeAsString())
         continue;
       bool isRefused = !refusingCheck(mutant, kernelCheck).empty();
-      if (!isRefused)
+      if (!isRefused) {
         EXPECT_EQ(test::strangeRead(mutant), "") << mistake << ", " << program.text();
+      }
       table.add(mistake, isRefused ? Fate::Checker : run.judge(mutant, why), program.text() + ": " + why);
     }
   }

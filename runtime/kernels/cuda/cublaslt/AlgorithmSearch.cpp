@@ -84,11 +84,13 @@ public:
   }
   Saved(const Saved &) = delete;
   ~Saved() {
-    if (!copy)
-      return;
-    if (isKept)
-      cudaMemcpyAsync(from, copy, bytes, cudaMemcpyDeviceToDevice, stream());
-    cudaFreeAsync(copy, stream());
+    if (copy)
+      cudaFreeAsync(copy, stream());
+  }
+  /// What the product adds to is as it was before.
+  void restore(Calls &calls) const {
+    if (bytes > 0)
+      calls.then("cudaMemcpyAsync", cudaMemcpyAsync, from, copy, bytes, cudaMemcpyDeviceToDevice, stream());
   }
   bool isKept = false;
 
@@ -125,6 +127,7 @@ std::optional<AlgorithmBits> cuda::chooseAlgorithm(cublasLtHandle_t library, con
   std::optional<int> best = fastest(int(candidates.size()), timingRounds, [&](int i) {
     return watch.seconds(stream(), [&](Calls &own) { multiplyBy(candidates[i], library, p, problem, own); });
   });
+  saved.restore(calls);
   return best ? std::optional(candidates[*best]) : std::nullopt;
 }
 
