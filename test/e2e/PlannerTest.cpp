@@ -133,7 +133,7 @@ TEST(PlannerTest, closedFormsAreNearThePlannedBytes) {
   using search::PipelineOrder;
   int near = 0, count = 0;
   for (const Case &shipped :
-       {Case{"gpt2-124m", 8, 16, 0.93, 1.12}, {"llama2-7b", 16, 32, 0.93, 1.05}, {"llama3-8b", 16, 32, 0.95, 1.05}}) {
+       {Case{"gpt2-124m", 8, 16, 0.97, 1.06}, {"llama2-7b", 16, 32, 0.93, 1.05}, {"llama3-8b", 16, 32, 0.95, 1.05}}) {
     PlanCompiler compiler(recipe(shipped.model));
     search::Problem problem = problemOn("dgx-h100", compiler.facts().shape, "bf16", shipped.gpus, shipped.batch);
     for (auto [name, schedule, withChunks] : {std::tuple("1f1b", PipelineOrder::OneF1B, false),
