@@ -7,11 +7,8 @@
 
 #include "passes/pipeline/PartialCut.h"
 #include <algorithm>
-#include <limits>
 
 using namespace tgpt;
-
-static constexpr int64_t unbounded = std::numeric_limits<int64_t>::max();
 
 PartialCut::PartialCut(const StageProblem &problem)
     : problem(problem), ranges(problem), held(problem.virtualStages()), ranks(problem.stages),
@@ -55,7 +52,7 @@ void PartialCut::setHeld(int64_t rank) {
   int64_t ofEach = 0;
   std::vector<int64_t> ofChunks(problem.chunks);
   for (const HeldAtOnce &moment : problem.inFlight.moments[rank]) {
-    int64_t fewest = unbounded;
+    int64_t fewest = unboundedCost;
     for (int64_t chunk = 0; chunk < problem.chunks; ++chunk) {
       int64_t full = moment[chunk].before + moment[chunk].within;
       fewest = std::min(fewest, full);
@@ -78,7 +75,7 @@ void PartialCut::setLeasts() {
       sharedState[part] += shared.state.total();
       sharedKept[part] += shared.activationBytes;
     }
-  leasts.assign(layers + 1, Least{unbounded, unbounded, unbounded});
+  leasts.assign(layers + 1, Least{unboundedCost, unboundedCost, unboundedCost});
   for (int64_t layer = layers - 1; layer >= 0; --layer) {
     const PartCost &part = problem.parts[layer + 1];
     const Least &behind = leasts[layer + 1];

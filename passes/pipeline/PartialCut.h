@@ -14,7 +14,12 @@
 
 #include "passes/pipeline/StageRanges.h"
 
+#include <limits>
+
 namespace tgpt {
+
+/// Bytes or nanoseconds where there is no limit.
+inline constexpr int64_t unboundedCost = std::numeric_limits<int64_t>::max();
 
 class PartialCut {
 public:

@@ -9,11 +9,9 @@
 #include "passes/pipeline/CutJudgement.h"
 #include "passes/pipeline/PartialCut.h"
 #include <algorithm>
-#include <limits>
 
 using namespace tgpt;
 
-static constexpr int64_t unbounded = std::numeric_limits<int64_t>::max();
 /// Few are up to so many cuts; with more the search ends after so many runs.
 static constexpr int64_t mostOfFewCuts = 1 << 16, mostRunsTried = 1 << 17;
 
@@ -38,7 +36,7 @@ public:
   SearchedCut run(bool isSettled) {
     bool isProven = areFew || !(isSettled || isAsGoodAsCanBe()) ? visit(0) : true;
     if (areFew && judgement.mostBytesAbove > 0) {
-      mostAbove = unbounded;
+      mostAbove = unboundedCost;
       visit(0);
     }
     return {best, isProven};
@@ -56,12 +54,13 @@ private:
   int64_t mostAboveNow() const { return std::min(mostAbove, judgement.mostBytesAbove); }
   int64_t mostNanoseconds(int64_t above) const {
     if (above < judgement.mostBytesAbove)
-      return unbounded;
+      return unboundedCost;
     return judgement.greatestNanoseconds - (areFew ? 0 : 1);
   }
   int64_t mostBytes() const {
     int64_t above = mostAboveNow();
-    return problem.limitBytes == 0 || above > unbounded - problem.limitBytes ? unbounded : problem.limitBytes + above;
+    return problem.limitBytes == 0 || above > unboundedCost - problem.limitBytes ? unboundedCost
+                                                                                 : problem.limitBytes + above;
   }
 
   const StageProblem &problem;
