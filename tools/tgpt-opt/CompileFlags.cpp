@@ -123,7 +123,7 @@ void readTraining(CompileRequest &request) {
   options.seed = flags->seed;
 }
 
-void readCluster(CompileRequest &request) {
+void readMachine(CompileRequest &request) {
   request.cluster = flags->cluster;
   request.memoryGib = flags->memoryGib;
   request.givesMemoryGib = flags->memoryGib.getNumOccurrences() > 0;
@@ -155,7 +155,7 @@ CompileRequest tgpt::readCompileFlags() {
   readBatch(request);
   readPrecision(request.options);
   readTraining(request);
-  readCluster(request);
+  readMachine(request);
   readReports(request);
   request.lastPhase = flags->compileTo;
   request.flags = givenFlags();
