@@ -122,13 +122,7 @@ TEST(RankMemoryTest, stagesAndRanksHoldTheModelOnce) {
 // LLaMA 3 70B has 8 key-value heads: of 64 tp ranks each has a whole one, as 7 others do. 1250500608 are those of its
 // plan.
 TEST(RankMemoryTest, ranksBeyondTheKeyValueHeadsShareThem) {
-  ModelShape shape = llama7b();
-  shape.layers = 80;
-  shape.hidden = 8192;
-  shape.heads = 64;
-  shape.kvHeads = 8;
-  shape.ffnHidden = 28672;
-  shape.vocabulary = 128256;
+  ModelShape shape = llama70b();
   Execution run;
   run.tp = 64;
   EXPECT_DOUBLE_EQ(stageParameters(shape, run, 0), 1250500608.);

@@ -63,6 +63,18 @@ inline ModelShape llama7b() {
   return shape;
 }
 
+/// LLaMA 3 70B, but for the sequence of llama7b.
+inline ModelShape llama70b() {
+  ModelShape shape = llama7b();
+  shape.layers = 80;
+  shape.hidden = 8192;
+  shape.heads = 64;
+  shape.kvHeads = 8;
+  shape.ffnHidden = 28672;
+  shape.vocabulary = 128256;
+  return shape;
+}
+
 } // namespace tgpt::cost
 
 #endif // TGPT_TEST_UNIT_COST_STEPFIXTURE_H

@@ -179,12 +179,7 @@ TEST(StepTimeTest, unequalStagesHoldTheModelOnce) {
 TEST(StepTimeTest, tensorParallelismAcrossNodesIsDearer) {
   // 64 ranks as eight nodes of eight, a 70B-class model: tp in the node against tp over two nodes.
   Machine machine = roundMachine();
-  ModelShape shape = llama7b();
-  shape.layers = 80;
-  shape.hidden = 8192;
-  shape.heads = 64;
-  shape.kvHeads = 8;
-  shape.ffnHidden = 28672;
+  ModelShape shape = llama70b();
   Execution inNode, across;
   inNode.tp = 8;
   inNode.pp = across.pp = 4;
