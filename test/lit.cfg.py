@@ -43,7 +43,5 @@ if may_trace():
 
 if config.tgpt_asan:
     config.available_features.add("asan")
-if os.path.exists("/dev/nvidia0"):
-    config.available_features.add("gpu")
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
