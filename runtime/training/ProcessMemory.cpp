@@ -25,7 +25,9 @@ static constexpr int64_t kibibyte = 1024, mebibyte = 1024 * 1024;
 
 int64_t tgpt::runtime::constantProcessBytes(plan::DType compute, int64_t ranks) {
   // Products in f64 are our own; the others are oneDNN's, whose code for f32 is larger than that for bf16.
-  int64_t process = compute == plan::F64 ? 11 * mebibyte : compute == plan::BF16 ? 18 * mebibyte : 22 * mebibyte;
+  int64_t process = compute == plan::F64    ? 23 * mebibyte / 2
+                    : compute == plan::BF16 ? 41 * mebibyte / 2
+                                            : 23 * mebibyte;
   return process + ranks * 320 * kibibyte;
 }
 
