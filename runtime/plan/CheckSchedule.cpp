@@ -14,13 +14,11 @@
 // names one. Leaves likewise.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/plan/BufferExtent.h"
-#include "runtime/plan/PageHoldings.h"
+#include "runtime/plan/PageTurns.h"
 #include "runtime/plan/PlanProblems.h"
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -35,16 +33,8 @@ public:
     for (const plan::Region &region : stage.regions())
       if (region.kind() == plan::Region::ACTIVATIONS)
         slots[region.chunk()] = region.slots();
-      else if (isPaged(region.kind()))
-        pages[{region.kind(), region.chunk()}] = region.slots();
-    for (const plan::Region &region : stage.regions())
-      if (region.places_size() > 0)
-        hasPlaces.emplace(region.kind(), region.chunk());
-    for (const PageKind &kind : pageKinds) {
-      for (const plan::Segment &segment : stage.segments())
-        usesPages[kind.region].push_back(doesUse(segment, kind.region));
-      holdings[kind.region] = pageHoldings(stage, kind.region);
-    }
+    for (const PageKind &kind : pageKinds)
+      pageTurns.emplace_back(stage, kind, problems);
   }
 
   void check() {
@@ -59,40 +49,14 @@ public:
     checkOrder();
     checkTrees();
     checkSlots();
-    for (const PageKind &kind : pageKinds)
-      checkHolders(kind);
+    for (const PageTurns &turns : pageTurns)
+      turns.checkHolders();
     if (!problems.any())
       checkPlaces(stage, problems);
   }
 
 private:
-  /// A region of which micro-batches take pages in turn, and the page that an entry names.
-  struct PageKind {
-    plan::Region::Kind region;
-    const char *name, *plural;
-    int64_t (plan::ScheduleEntry::*page)() const;
-    int64_t of(const plan::ScheduleEntry &entry) const { return (entry.*page)(); }
-  };
-  static constexpr PageKind pageKinds[] = {{plan::Region::PAGES, "page", "pages", &plan::ScheduleEntry::page},
-                                           {plan::Region::LEAVES, "leaf", "leaves", &plan::ScheduleEntry::leaf}};
-
-  /// Who has a page: a chunk and micro-batch, in the segments of a holding.
-  struct Holder {
-    int64_t chunk, microBatch;
-    int holding;
-    auto operator<=>(const Holder &) const = default;
-  };
-  Holder holderAt(int index, const PageKind &kind) const {
-    const plan::ScheduleEntry &entry = stage.schedule(index);
-    return {segmentAt(index).chunk(), entry.micro_batch(), holdings.at(kind.region)[entry.segment()]};
-  }
-
-  std::string entryText(int index) const {
-    const plan::ScheduleEntry &entry = stage.schedule(index);
-    return place + ", schedule entry " + std::to_string(index) + " (segment '" +
-           stage.segments(entry.segment()).name() + "', micro-batch " + std::to_string(entry.micro_batch()) +
-           ", slot " + std::to_string(entry.slot()) + ")";
-  }
+  std::string entryText(int index) const { return scheduleEntryText(stage, index); }
   const plan::Segment &segmentAt(int index) const { return stage.segments(stage.schedule(index).segment()); }
   plan::Segment::Kind kindAt(int index) const { return segmentAt(index).kind(); }
   /// Those of the chunk; a stage that keeps nothing has one in name.
@@ -109,20 +73,13 @@ private:
   void checkOrder();
   void checkTrees();
   void checkSlots();
-  void checkPage(int index, const PageKind &kind);
-  std::map<Holder, std::pair<int64_t, int>> pagesOfHolders(const PageKind &kind);
-  void checkHolders(const PageKind &kind);
-  bool doesUse(const plan::Segment &segment, plan::Region::Kind kind) const;
 
   const plan::StageProgram &stage;
   int64_t microBatches;
   PlanProblems &problems;
   std::string place;
-  std::map<int64_t, int64_t> slots;                                          // by chunk
-  std::map<std::pair<plan::Region::Kind, int64_t>, int64_t> pages;           // by kind and chunk
-  std::set<std::pair<plan::Region::Kind, int64_t>> hasPlaces;                // by kind and chunk
-  std::map<plan::Region::Kind, std::vector<bool>> usesPages;                 // by segment
-  std::map<plan::Region::Kind, std::vector<int>> holdings;                   // likewise
+  std::map<int64_t, int64_t> slots; // by chunk
+  std::vector<PageTurns> pageTurns;
   plan::ScheduleEntry::Phase phase = plan::ScheduleEntry::PHASE_UNSPECIFIED; // of the entries so far
   std::map<uint32_t, std::map<int64_t, int>> runs;                           // segment -> micro-batch -> schedule entry
 };
@@ -186,32 +143,8 @@ void StageSchedule::checkEntry(int index) {
   if (entry.slot() < 0 || entry.slot() >= count)
     problems.add(entryText(index) + ": " + (chunk == 0 ? "the stage" : "chunk " + std::to_string(chunk)) + " has " +
                  std::to_string(count) + " activation slots");
-  for (const PageKind &kind : pageKinds)
-    checkPage(index, kind);
-}
-
-void StageSchedule::checkPage(int index, const PageKind &kind) {
-  const plan::ScheduleEntry &entry = stage.schedule(index);
-  int64_t chunk = segmentAt(index).chunk(), page = kind.of(entry);
-  auto paged = pages.find({kind.region, chunk});
-  if (int64_t most = paged == pages.end() ? 0 : paged->second; page < 0 || page > most)
-    problems.add(entryText(index) + " has " + kind.name + " " + std::to_string(page) + ", but chunk " +
-                 std::to_string(chunk) + " has " + std::to_string(most) + " " + kind.plural);
-  if (page == 0 && usesPages[kind.region][entry.segment()])
-    problems.add(entryText(index) + " has no " + kind.name + ", but its instructions use one");
-}
-
-/// Operands are checked later: those that there are not use none.
-bool StageSchedule::doesUse(const plan::Segment &segment, plan::Region::Kind kind) const {
-  auto isThere = [&](uint32_t buffer) {
-    return buffer < static_cast<uint32_t>(stage.buffers_size()) &&
-           stage.regions(static_cast<int>(stage.buffers(static_cast<int>(buffer)).region())).kind() == kind;
-  };
-  return std::any_of(segment.instructions().begin(), segment.instructions().end(),
-                     [&](const plan::Instruction &instruction) {
-                       return std::any_of(instruction.inputs().begin(), instruction.inputs().end(), isThere) ||
-                              std::any_of(instruction.outputs().begin(), instruction.outputs().end(), isThere);
-                     });
+  for (const PageTurns &turns : pageTurns)
+    turns.checkEntry(index);
 }
 
 /// Warm-up, then steady, then cool-down.
@@ -307,40 +240,6 @@ void StageSchedule::checkSlots() {
                      " is in flight in it until entry " + std::to_string(until));
     }
     holder[placeAt(i)] = i;
-  }
-}
-
-/// The page of each holder, and the last entry that names it.
-std::map<StageSchedule::Holder, std::pair<int64_t, int>> StageSchedule::pagesOfHolders(const PageKind &kind) {
-  std::map<Holder, std::pair<int64_t, int>> held;
-  for (int i = 0; i < stage.schedule_size(); ++i) {
-    int64_t page = kind.of(stage.schedule(i));
-    if (page == 0)
-      continue;
-    auto [found, isFirst] = held.try_emplace(holderAt(i, kind), std::pair(page, i));
-    if (!isFirst && found->second.first != page)
-      problems.add(entryText(i) + " has " + kind.name + " " + std::to_string(page) + ", but an entry before it " +
-                   kind.name + " " + std::to_string(found->second.first));
-    found->second.second = i;
-  }
-  return held;
-}
-
-void StageSchedule::checkHolders(const PageKind &kind) {
-  std::map<Holder, std::pair<int64_t, int>> held = pagesOfHolders(kind);
-  std::map<std::pair<int64_t, int64_t>, Holder> holderOf; // by page; where pages have places, those of each chunk apart
-  for (int i = 0; i < stage.schedule_size(); ++i) {
-    int64_t page = kind.of(stage.schedule(i));
-    if (page == 0)
-      continue;
-    Holder holder = holderAt(i, kind);
-    std::pair which(hasPlaces.contains({kind.region, holder.chunk}) ? holder.chunk : -1, page);
-    auto before = holderOf.find(which);
-    if (before != holderOf.end() && before->second != holder && held[before->second].second > i)
-      problems.add(entryText(i) + " takes " + kind.name + " " + std::to_string(page) + " while micro-batch " +
-                   std::to_string(before->second.microBatch) + " of chunk " + std::to_string(before->second.chunk) +
-                   " has it until entry " + std::to_string(held[before->second].second));
-    holderOf.insert_or_assign(which, holder);
   }
 }
 
