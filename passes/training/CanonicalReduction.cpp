@@ -16,10 +16,7 @@
 //   two uses of a tied weight, one accumulator -> an accumulator each, added in @update
 //
 // Where the samples of a rank are no power of two they are a list of nodes of that tree
-// (cost/SumNodes.h), which the accumulator and its carries hold when @update begins:
-//
-//   accumulate %dw (3 samples of each of 2 ranks) -> three sums of a sample, each accumulated
-//   read @w.gradient                              -> join_nodes (read @w.gradient), (read @w.gradient.carry.0)
+// (SampleNodes.h).
 //
 // Relies on: @micro_batch and @update (tgpt-add-optimizer). Leaves true: the module's
 // reduction is "canonical", each state is added to by one op, and an op with a sum over
@@ -28,11 +25,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cost/SumNodes.h"
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/training/Passes.h"
+#include "passes/training/SampleNodes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/bit.h"
 #include <numeric>
@@ -65,18 +62,9 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
     sumBySample();
     joinSums();
     separateUses();
-    if (isNode())
-      addCarries();
-    else if (failed(addNodes()))
+    if (range.isNode() ? failed(addCarries()) : failed(addNodes()))
       signalPassFailure();
   }
-
-  /// Parts of a micro-batch, each a power of two samples of a rank; the only micro-batch of one rank is not cut.
-  int64_t partsOfMicroBatch() const { return dp * microBatches == 1 ? 1 : withoutPowersOfTwo(samples); }
-  int64_t addendsOfRank() const { return microBatches * partsOfMicroBatch(); }
-  /// Whether the samples of each rank are one node of the tree over all; parts of one rank could be added likewise,
-  /// but are few enough to be summed at the end.
-  bool isNode() const { return withoutPowersOfTwo(addendsOfRank()) == 1 || (dp == 1 && partsOfMicroBatch() == 1); }
 
   //===--------------------------------------------------------------------===//
   // What cannot be served
@@ -92,7 +80,7 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
                                                : RankedTensorType();
     if (!tokens || tokens.getRank() < 1 || tokens.getDimSize(0) % dp != 0)
       return microBatch.emitOpError() << "takes no samples that dp = " << int64_t(dp) << " divides";
-    samples = tokens.getDimSize(0) / dp;
+    range = {tokens.getDimSize(0) / dp, microBatches, dp};
     constexpr int64_t mostChunks = 4096, mostAddends = 65536;
     if (chunks < 1 || chunks > mostChunks)
       return refuse("reduction-chunks", chunks, "1 to 4096", std::clamp<int64_t>(chunks, 1, mostChunks));
@@ -104,9 +92,9 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
         error << ", and --reduction-chunks=" << both << " (of the one rank as well) serves both";
       return error;
     }
-    if (addendsOfRank() > mostAddends)
+    if (range.addendsOfRank() > mostAddends)
       return refuse("micro-batches", microBatches, "at most 65536 sums of a power of two samples a rank",
-                    std::max<int64_t>(mostAddends / partsOfMicroBatch(), 1));
+                    std::max<int64_t>(mostAddends / range.partsOfMicroBatch(), 1));
     return success();
   }
 
@@ -167,13 +155,6 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
   // Sums over micro-batches
   //===--------------------------------------------------------------------===//
 
-  StateOp declareLike(StateOp state, const Twine &name) {
-    OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(state);
-    return StateOp::create(builder, state.getLoc(), state.getRole(), StringRef(name.str()),
-                           cast<RankedTensorType>(state.getType()), state.getParameterAttr(), /*transient=*/true);
-  }
-
   /// Every accumulate of a state but the first gets a state of its own, which @begin
   /// clears and @update adds.
   void separateUses() {
@@ -184,19 +165,13 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
     for (auto &[name, accumulates] : uses)
       for (auto [number, accumulate] : llvm::enumerate(ArrayRef<AccumulateOp>(accumulates).drop_front())) {
         auto state = symbols.lookup<StateOp>(name);
-        StateOp own = declareLike(state, name.getValue() + ".use." + Twine(number + 1));
+        StateOp own = declareStateLike(state, name.getValue() + ".use." + Twine(number + 1));
         AccumulateOp use = accumulate;
         use.setSymbolAttr(FlatSymbolRefAttr::get(own.getSymNameAttr()));
-        clear(own);
+        clearState(begin, own);
         addTo(name, own);
         ++numSeparated;
       }
-  }
-
-  void clear(StateOp state) {
-    OpBuilder builder(begin.getBody().front().getTerminator());
-    Value zero = FillOp::create(builder, state.getLoc(), state.getType(), builder.getF64FloatAttr(0.0));
-    WriteOp::create(builder, state.getLoc(), zero, state.getSymName());
   }
 
   /// What @update reads of `name` becomes its sum with `state`.
@@ -217,21 +192,29 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
     }
   }
 
-  void addCarries() {
+  LogicalResult addNodes() {
+    SymbolTable symbols(getOperation());
+    SampleNodes nodes(range, begin, microBatch, update);
+    LogicalResult result = nodes.accumulateAll(symbols);
+    numCarries += nodes.countCarries();
+    return result;
+  }
+
+  LogicalResult addCarries() {
     int64_t carries = int64_t(llvm::bit_width(uint64_t(std::max<int64_t>(microBatches, 1) - 1))) - 1;
     if (carries < 1) // two addends have one order
-      return;
+      return success();
     auto type = RankedTensorType::get({}, IntegerType::get(&getContext(), 32));
     unsigned position = microBatch.getNumArguments();
     if (failed(microBatch.insertArgument(position, type, {}, microBatch.getLoc())))
-      return signalPassFailure();
+      return failure();
     microBatch.setArgAttr(position, "tgpt.name", StringAttr::get(&getContext(), "micro_batch"));
     SymbolTable symbols(getOperation());
     for (auto accumulate : microBatch.getOps<AccumulateOp>()) {
       auto state = symbols.lookup<StateOp>(accumulate.getSymbolAttr().getAttr());
       SmallVector<Attribute> levels;
       for (int64_t i = 0; i < carries; ++i) {
-        StateOp carry = declareLike(state, state.getSymName() + ".carry." + Twine(i));
+        StateOp carry = declareStateLike(state, state.getSymName() + ".carry." + Twine(i));
         levels.push_back(FlatSymbolRefAttr::get(carry.getSymNameAttr()));
         ++numCarries;
       }
@@ -240,122 +223,10 @@ struct CanonicalReductionPass : tgpt::impl::CanonicalReductionBase<CanonicalRedu
       accumulate.setCarriesAttr(builder.getArrayAttr(levels));
       accumulate.setMicroBatchesAttr(builder.getI64IntegerAttr(microBatches));
     }
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Sums over samples that are no node of the tree
-  //===--------------------------------------------------------------------===//
-
-  LogicalResult addNodes() {
-    Value numbers = numbersOfSamples();
-    if (!numbers)
-      return failure();
-    SmallVector<AccumulateOp> accumulates(microBatch.getOps<AccumulateOp>());
-    SymbolTable symbols(getOperation());
-    for (AccumulateOp accumulate : accumulates)
-      if (failed(accumulateNodes(accumulate, symbols.lookup<StateOp>(accumulate.getSymbolAttr().getAttr()), numbers)))
-        return failure();
-    for (Operation *sum : cutSums)
-      if (sum->use_empty())
-        sum->erase();
     return success();
   }
 
-  /// The host input "samples", which says which addends a micro-batch holds.
-  Value numbersOfSamples() {
-    for (BlockArgument argument : microBatch.getArguments())
-      if (auto name = microBatch.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tgpt.name");
-          name && name.getValue() == "samples")
-        return argument;
-    auto type = RankedTensorType::get({samples * dp}, IntegerType::get(&getContext(), 32));
-    unsigned position = microBatch.getNumArguments();
-    if (failed(microBatch.insertArgument(position, type, {}, microBatch.getLoc())))
-      return {};
-    microBatch.setArgAttr(position, "tgpt.name", StringAttr::get(&getContext(), "samples"));
-    return microBatch.getArgument(position);
-  }
-
-  LogicalResult accumulateNodes(AccumulateOp accumulate, StateOp state, Value numbers) {
-    SmallVector<Attribute> carries;
-    for (int64_t i = 0; i + 1 < mostSumNodesAtHand(addendsOfRank(), dp); ++i) {
-      StateOp carry = declareLike(state, state.getSymName() + ".carry." + Twine(i));
-      carries.push_back(FlatSymbolRefAttr::get(carry.getSymNameAttr()));
-      clear(carry);
-      ++numCarries;
-    }
-    joinWhereRead(state, carries);
-    Builder builder(&getContext());
-    accumulate.getMicroBatchMutable().assign(numbers);
-    accumulate.setCarriesAttr(builder.getArrayAttr(carries));
-    accumulate.setMicroBatchesAttr(builder.getI64IntegerAttr(microBatches));
-    accumulate.setNodesOfAttr(builder.getI64IntegerAttr(dp));
-    return partsOfMicroBatch() == 1 ? success() : cutIntoParts(accumulate);
-  }
-
-  /// What @update reads of the state is the list of its nodes.
-  void joinWhereRead(StateOp state, ArrayRef<Attribute> carries) {
-    int64_t nodes = mostSumNodes(addendsOfRank(), dp);
-    for (auto read : update.getOps<ReadOp>()) {
-      if (read.getSymbol() != state.getSymName())
-        continue;
-      OpBuilder builder(&getContext());
-      builder.setInsertionPointAfter(read);
-      SmallVector<Value> list = {read.getValue()};
-      for (Attribute carry : carries.take_front(nodes - 1))
-        list.push_back(ReadOp::create(builder, read.getLoc(), cast<RankedTensorType>(state.getType()),
-                                      cast<FlatSymbolRefAttr>(carry).getValue()));
-      if (list.size() == 1)
-        continue;
-      auto join = JoinNodesOp::create(builder, read.getLoc(), read.getValue().getType(), list,
-                                      builder.getI64IntegerAttr(withoutPowersOfTwo(addendsOfRank())));
-      read.getValue().replaceAllUsesExcept(join.getOutput(), join);
-    }
-  }
-
-  /// The sum over a rank's samples becomes one for each part, accumulated one after the other.
-  LogicalResult cutIntoParts(AccumulateOp accumulate) {
-    auto value = cast<OpResult>(accumulate.getValue());
-    auto sum = dyn_cast<ChunkedSumOpInterface>(value.getOwner());
-    std::optional<ChunkedDim> cut = sum ? sum.getChunkedDim() : std::nullopt;
-    if (!cut || cut->cut != ChunkedDim::Cut::EachElement)
-      return accumulate.emitOpError() << "adds what is no sum over samples, of which there are parts";
-    OpBuilder builder(accumulate);
-    for (int64_t part = 0; part < partsOfMicroBatch(); ++part) {
-      Operation *sumOfPart = sumsOfParts(sum, part);
-      auto more = cast<AccumulateOp>(builder.clone(*accumulate));
-      more.getValueMutable().assign(sumOfPart->getResult(value.getResultNumber()));
-      more.setPart(part);
-      more.setParts(partsOfMicroBatch());
-    }
-    accumulate.erase();
-    return success();
-  }
-
-  /// The op for a part of the samples, beside `sum`.
-  Operation *sumsOfParts(Operation *sum, int64_t part) {
-    auto [parts, isNew] = partsOf.try_emplace(sum);
-    if (isNew) {
-      OpBuilder builder(sum);
-      for (int64_t i = 0; i < partsOfMicroBatch(); ++i) {
-        Operation *copy = builder.clone(*sum);
-        copy->setAttr(partAttributeName, PartAttr::get(&getContext(), i, partsOfMicroBatch()));
-        parts->second.push_back(copy);
-      }
-      replaceOtherUses(sum, parts->second.front());
-      cutSums.push_back(sum);
-    }
-    return parts->second[part];
-  }
-
-  /// Results that are no sums are whole in every part.
-  static void replaceOtherUses(Operation *sum, Operation *part) {
-    for (auto [result, same] : llvm::zip_equal(sum->getResults(), part->getResults()))
-      result.replaceUsesWithIf(same, [](OpOperand &use) { return !isa<AccumulateOp>(use.getOwner()); });
-  }
-
-  int64_t samples = 1; ///< of a micro-batch of a rank
-  llvm::DenseMap<Operation *, SmallVector<Operation *>> partsOf;
-  SmallVector<Operation *> cutSums;
+  SampleRange range;
   func::FuncOp begin, microBatch, update;
 };
 
