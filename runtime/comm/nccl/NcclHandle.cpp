@@ -34,7 +34,7 @@ NcclHandle::~NcclHandle() {
   std::lock_guard lock(mutex);
   if (!comm || isAborted)
     return;
-  if (caller.isStopped && caller.isStopped()) {
+  if (isUnfinished || (caller.isStopped && caller.isStopped())) {
     caller.api.abort(comm);
     return;
   }
@@ -56,15 +56,18 @@ NcclHandle::~NcclHandle() {
 std::unique_ptr<NcclHandle> NcclHandle::split(std::string name, int64_t color, int64_t key, int mostBlocks) {
   std::unique_ptr<NcclHandle> part(new NcclHandle(caller, std::move(name)));
   NcclConfig config{.mostBlocks = mostBlocks, .name = part->ownName.c_str()};
-  NcclComm made = nullptr;
   std::string what = "ncclCommSplit for " + part->ownName;
   auto divide = [&](NcclApi &api, NcclComm whole) {
-    return api.split(whole, static_cast<int>(color), static_cast<int>(key), &made, config);
+    return api.split(whole, static_cast<int>(color), static_cast<int>(key), &part->comm, config);
   };
-  NcclResult result = locked(divide);
-  part->comm = made;
-  settle(result, what.c_str(), caller.setUpSeconds);
-  if (!made)
+  try {
+    settle(locked(divide), what.c_str(), caller.setUpSeconds);
+  } catch (...) {
+    part->isUnfinished = true;
+    unfinished.push_back(std::move(part));
+    throw;
+  }
+  if (!part->comm)
     return nullptr;
   part->settle(NcclResult::InProgress, "ncclCommSplit", caller.setUpSeconds);
   part->learnMembers();

@@ -20,6 +20,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tgpt::runtime {
 
@@ -92,7 +94,10 @@ private:
   int ranks = 0, own = 0;
   std::mutex mutex; // held while the library is in a call
   NcclComm comm = nullptr;
-  bool isAborted = false;
+  bool isAborted = false, isUnfinished = false;
+  /// Of splits that failed. A thread of the library fills in `comm` of a part when the communicator that is divided is
+  /// no longer in progress, not before ncclCommSplit returns; so a part outlives the abort of this communicator.
+  std::vector<std::unique_ptr<NcclHandle>> unfinished;
 };
 
 } // namespace tgpt::runtime

@@ -45,8 +45,10 @@ static ncclConfig_t configOf(const NcclConfig &config) {
     result.minCTAs = 1;
     result.maxCTAs = config.mostBlocks;
   }
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
   if (config.name)
     result.commName = config.name;
+#endif
   return result;
 }
 

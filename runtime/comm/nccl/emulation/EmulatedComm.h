@@ -66,7 +66,9 @@ public:
   // On the host, under the library's lock.
   int pollsLeft = 0; // a non-blocking call is in progress for so many further questions
   bool isBlocking = true, isDestroyed = false;
-  void *stream = nullptr; // of the last work
+  void *stream = nullptr;         // of the last work
+  NcclComm *partHandle = nullptr; // of a split in progress: where its caller will find the part
+  EmulatedComm *part = nullptr;   // null: the caller is in none
 
 private:
   void init(const NcclUniqueId &id, int ranks, int rank);

@@ -14,6 +14,7 @@
 #include "runtime/plan/Error.h"
 
 #include <unistd.h>
+#include <utility>
 
 using namespace tgpt::runtime;
 
@@ -74,11 +75,20 @@ NcclResult EmulatedNccl::uniqueId(NcclUniqueId *id) try {
   return NcclResult::SystemError;
 }
 
-EmulatedComm *EmulatedNccl::made(NcclComm *handle, const NcclConfig &config) {
+EmulatedComm *EmulatedNccl::made(const NcclConfig &config) {
   EmulatedComm &comm = comms.emplace_back();
   comm.isBlocking = config.isBlocking;
-  *handle = reinterpret_cast<NcclComm>(&comm);
   return &comm;
+}
+
+static NcclComm handleOf(EmulatedComm *comm) {
+  return reinterpret_cast<NcclComm>(comm);
+}
+
+/// The caller of a split learns of its part when the call is through, as of the library.
+void EmulatedNccl::handOver(EmulatedComm &divided) {
+  if (NcclComm *part = std::exchange(divided.partHandle, nullptr))
+    *part = handleOf(divided.part);
 }
 
 /// After a call that goes on in a thread of the communicator, the mutex not held.
@@ -88,6 +98,7 @@ NcclResult EmulatedNccl::begun(EmulatedComm &comm) {
     return NcclResult::InProgress;
   }
   comm.join();
+  handOver(comm);
   return comm.error();
 }
 
@@ -96,7 +107,8 @@ NcclResult EmulatedNccl::initRank(NcclComm *handle, int ranks, const NcclUniqueI
   EmulatedComm *comm;
   {
     std::lock_guard lock(mutex);
-    comm = made(handle, config);
+    comm = made(config);
+    *handle = handleOf(comm);
     comm->beginInit(id, ranks, rank);
   }
   return begun(*comm);
@@ -124,8 +136,9 @@ NcclResult EmulatedNccl::split(NcclComm handle, int color, int key, NcclComm *pa
     if (NcclResult refused = refuse(comm, "ncclCommSplit"); refused != NcclResult::Success)
       return refused;
     *part = nullptr;
-    EmulatedComm *child = color == ncclNoColor ? nullptr : made(part, config);
-    comm.beginSplit(color, key, child, id);
+    comm.partHandle = part;
+    comm.part = color == ncclNoColor ? nullptr : made(config);
+    comm.beginSplit(color, key, comm.part, id);
   }
   return begun(comm);
 }
@@ -165,6 +178,7 @@ NcclResult EmulatedNccl::abort(NcclComm handle) {
   if (comm.isAborted() || comm.isDestroyed)
     return misuse("ncclCommAbort on a communicator that is gone");
   comm.abort();
+  handOver(comm);
   return NcclResult::Success;
 }
 
@@ -177,6 +191,8 @@ NcclResult EmulatedNccl::asyncError(NcclComm handle, NcclResult *error) {
   if (*error == NcclResult::Success && (comm.isBeginning() || comm.pollsLeft > 0)) {
     comm.pollsLeft = std::max(comm.pollsLeft - 1, 0);
     *error = NcclResult::InProgress;
+  } else {
+    handOver(comm);
   }
   return NcclResult::Success;
 }

@@ -14,6 +14,8 @@
 //   - calls on a communicator that is not there yet, still in progress, aborted or destroyed;
 //   - work on another stream while the communicator has some under way;
 //   - a finalize or destroy with work under way.
+// The handle of a part is there when the communicator that is divided is no longer in
+// progress, not before: so does the library, whose documentation leaves it open.
 // A send without a receive, or a collective that not all members call, waits for ever, as
 // it should: the watchdog's case.
 //
@@ -73,7 +75,8 @@ private:
     std::vector<EmulatedWork> works;
     std::vector<std::vector<EmulatedWork>> enqueued; // by group
   };
-  EmulatedComm *made(NcclComm *comm, const NcclConfig &config);
+  EmulatedComm *made(const NcclConfig &config);
+  static void handOver(EmulatedComm &divided);
   NcclResult begun(EmulatedComm &comm);
   NcclResult misuse(const std::string &what);
   NcclResult refuse(EmulatedComm &comm, const char *call);

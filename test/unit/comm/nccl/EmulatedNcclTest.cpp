@@ -144,6 +144,54 @@ TEST(EmulatedNccl, ASendWithoutAReceiveWaitsUntilItIsAborted) {
   EXPECT_EQ(group.nccl.misuses(), std::vector<std::string>());
 }
 
+/// The library fills in a part's handle from a thread of its own: whoever reads it when ncclCommSplit returns has none.
+TEST(EmulatedNccl, APartIsThereWhenTheDividedCommunicatorIsNoLongerInProgress) {
+  EmulatedNccl nccl;
+  NcclUniqueId id;
+  ASSERT_EQ(nccl.uniqueId(&id), NcclResult::Success);
+  tgpt::test::onRanks(2, [&](int64_t rank) {
+    auto await = [&](NcclComm comm) {
+      NcclResult state = NcclResult::InProgress;
+      while (state == NcclResult::InProgress)
+        ASSERT_EQ(nccl.asyncError(comm, &state), NcclResult::Success);
+      EXPECT_EQ(state, NcclResult::Success);
+    };
+    NcclComm whole = nullptr, part = nullptr, none = nullptr;
+    EXPECT_EQ(nccl.initRank(&whole, 2, id, static_cast<int>(rank), {}), NcclResult::InProgress);
+    await(whole);
+    EXPECT_EQ(nccl.split(whole, 0, static_cast<int>(rank), &part, {}), NcclResult::InProgress);
+    EXPECT_EQ(part, nullptr);
+    await(whole);
+    ASSERT_NE(part, nullptr);
+    await(part);
+    EXPECT_EQ(nccl.split(whole, ncclNoColor, 0, &none, {}), NcclResult::InProgress);
+    await(whole);
+    EXPECT_EQ(none, nullptr);
+    nccl.abort(part);
+    nccl.abort(whole);
+  });
+  EXPECT_EQ(nccl.misuses(), std::vector<std::string>());
+}
+
+/// A rank that gives up while its peer has not come leaves nothing behind that the library would still write to.
+TEST(EmulatedNccl, ASplitThatIsGivenUpLeavesNoCommunicator) {
+  EmulatedNccl nccl;
+  NcclUniqueId id;
+  ASSERT_EQ(nccl.uniqueId(&id), NcclResult::Success);
+  std::atomic<bool> isStopped{false};
+  tgpt::test::onRanks(2, [&](int64_t rank) {
+    NcclHandle whole(NcclCaller{nccl, [&] { return isStopped.load(); }}, "all ranks", id, 2, rank);
+    if (rank == 1) {
+      std::this_thread::sleep_for(50ms);
+      isStopped.store(true);
+      return;
+    }
+    EXPECT_THROW(whole.split("group 1 (tp)", 0, 0), JobAborted);
+  });
+  EXPECT_EQ(nccl.openCommunicators(), 0);
+  EXPECT_EQ(nccl.misuses(), std::vector<std::string>());
+}
+
 /// Two ranks that both send first wait for each other: NCCL promises no room for a message on its way.
 TEST(EmulatedNccl, TwoSendsThatMeetAreStuckUnlessTheyAreAGroup) {
   Group group(2);
