@@ -51,13 +51,13 @@ check_machine() {
   elif [ -z "$(gpu_names)" ]; then
     lacks "a GPU: nvidia-smi lists none"
   else
-    architecture >/dev/null || lacks "a GPU of compute capability 8, 9.0 or 10.0: this one has $(capability)"
+    architecture >/dev/null || lacks "a GPU of compute capability 8, 9.0 or 10: this one has $(capability)"
   fi
   $is_built || check_tools
 }
 
 check_tools() {
-  need nvcc "the CUDA toolkit 12.8 or newer; have its bin on PATH, or say where it is in CUDA_HOME"
+  need nvcc "the CUDA toolkit 12.0 or newer, 12.8 for compute capability 10; have its bin on PATH, or say where it is in CUDA_HOME"
   need cmake "3.25 or newer"
   need ninja "the build"
   need protoc "protobuf's compiler"
@@ -81,7 +81,7 @@ architecture() {
   case "$(capability)" in
     8.*) echo 80 ;;
     9.0) echo 90a ;;
-    10.0) echo 100 ;;
+    10.*) echo 100 ;;
     *) return 1 ;;
   esac
 }

@@ -15,12 +15,17 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tgpt::runtime {
 
 /// The GPUs of this machine. What it needs of CUDA is in a library of its own, beside the program, which is loaded
 /// here. Throws Error where this build has none, or the machine no GPU.
 std::shared_ptr<const DeviceBackend> cudaBackend();
+
+/// Of a library that tgpt-cuda.so needs and the loader does not find: ": " and what to do; empty for other errors.
+/// `loaderSays` is dlerror()'s text ("libcudnn.so.9: cannot open shared object file: ...").
+std::string whatLibraryIsMissing(std::string_view loaderSays);
 
 /// The same kernels and engine on the host, one thread a stream; ranks are threads.
 std::shared_ptr<const DeviceBackend> emulatedBackend(const EmulatedDeviceOptions &options = {});

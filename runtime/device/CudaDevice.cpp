@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/device/CudaDevice.h"
+#include "runtime/device/CudaArchitectures.h"
 #include "runtime/plan/Error.h"
 
 #include <cuda_runtime_api.h>
@@ -47,6 +48,12 @@ public:
     char text[32] = {};
     require(cudaDeviceGetPCIBusId(text, sizeof(text), device), "cudaDeviceGetPCIBusId");
     return text;
+  }
+  std::string whyUnfit(int device) const override {
+    int major = 0, minor = 0;
+    require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+    require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+    return whyNoCode(TGPT_BUILT_ARCHITECTURES, major, minor);
   }
   size_t freeBytes() const override {
     size_t free = 0, total = 0;

@@ -60,6 +60,8 @@ public:
   virtual std::string describe(int device) const = 0;
   /// "0000:41:00.0": no other device of the machine has it, whatever its number is in other processes.
   virtual std::string address(int device) const = 0;
+  /// Empty, or why this build's kernels cannot run on it.
+  virtual std::string whyUnfit(int) const { return ""; }
   /// Of the selected device: bytes that may still be allocated.
   virtual size_t freeBytes() const = 0;
   /// Makes a device the calling thread's, for all that follows.

@@ -28,6 +28,12 @@ static std::string mebibytes(size_t bytes) {
   return std::to_string((bytes + 1048575) / 1048576) + " MiB";
 }
 
+static void checkFit(DeviceRuntime &device, int number) {
+  if (std::string why = device.whyUnfit(number); !why.empty())
+    throw Error("device " + std::to_string(number) + " (" + device.describe(number) +
+                ") cannot run the kernels: " + why);
+}
+
 /// Takes device memory, or says what it would have been for.
 static DeviceBlock take(DeviceRuntime &device, int number, size_t bytes, const char *what) {
   if (size_t free = device.freeBytes(); bytes > free)
@@ -39,6 +45,7 @@ static DeviceBlock take(DeviceRuntime &device, int number, size_t bytes, const c
 DeviceRank::DeviceRank(const DeviceRankRequest &request)
     : request(request), backend(*request.options.backend), device(*backend.device),
       stage(request.plan.stages(static_cast<int>(request.grid.stageOf(request.rank)))), number(request.device) {
+  checkFit(device, number);
   device.select(number);
   memory = take(device, number, static_cast<size_t>(stage.arena_bytes()), "arena");
   compute = OwnedStream(device, device.createStream("compute"));

@@ -46,7 +46,7 @@ enum class DeviceCall {
   Count
 };
 
-class FailingDevice final : public runtime::DeviceRuntime {
+class FailingDevice : public runtime::DeviceRuntime {
 public:
   FailingDevice(std::shared_ptr<runtime::DeviceRuntime> base, int victim, DeviceCall kind, int number)
       : base(std::move(base)), victim(victim), kind(kind), callsLeft(number) {}
@@ -57,6 +57,7 @@ public:
   int count() const override { return base->count(); }
   std::string describe(int device) const override { return base->describe(device); }
   std::string address(int device) const override { return base->address(device); }
+  std::string whyUnfit(int device) const override { return base->whyUnfit(device); }
   size_t freeBytes() const override { return pass(DeviceCall::FreeBytes), base->freeBytes(); }
   void select(int device) override {
     base->select(device);

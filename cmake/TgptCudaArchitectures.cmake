@@ -1,0 +1,41 @@
+# Which GPU architectures a CUDA toolkit builds for. Also for cmake -P, so that a test asks for toolkits that are not here.
+
+# The oldest toolkit: C++20 in device code.
+set(TGPT_CUDA_OLDEST 12.0)
+# The architectures, and the first toolkit that has each.
+set(TGPT_CUDA_KNOWN_ARCHITECTURES 80 90a 100)
+set(TGPT_CUDA_SINCE_80 12.0)
+set(TGPT_CUDA_SINCE_90a 12.0)
+set(TGPT_CUDA_SINCE_100 12.8)
+
+# tgpt_cuda_architectures(result problem version asked): `asked` is a list of architectures, or all: those that the
+# toolkit of this version has. `problem` is why they cannot be had, or empty.
+function(tgpt_cuda_architectures result problem version asked)
+  set(${result} "" PARENT_SCOPE)
+  set(${problem} "" PARENT_SCOPE)
+  if(version VERSION_LESS TGPT_CUDA_OLDEST)
+    set(${problem} "CUDA toolkit ${version} is too old: ${TGPT_CUDA_OLDEST} or newer is needed (12.8 for sm_100)" PARENT_SCOPE)
+    return()
+  endif()
+  set(has)
+  foreach(architecture IN LISTS TGPT_CUDA_KNOWN_ARCHITECTURES)
+    if(NOT version VERSION_LESS TGPT_CUDA_SINCE_${architecture})
+      list(APPEND has ${architecture})
+    endif()
+  endforeach()
+  if(asked STREQUAL all)
+    set(${result} "${has}" PARENT_SCOPE)
+    return()
+  endif()
+  list(JOIN has ", " text)
+  foreach(architecture IN LISTS asked)
+    if(NOT architecture IN_LIST TGPT_CUDA_KNOWN_ARCHITECTURES)
+      set(${problem} "TGPT_CUDA_ARCHITECTURES has '${architecture}', expected all, or some of 80, 90a and 100" PARENT_SCOPE)
+      return()
+    elseif(NOT architecture IN_LIST has)
+      set(${problem} "TGPT_CUDA_ARCHITECTURES has ${architecture}, which needs CUDA toolkit ${TGPT_CUDA_SINCE_${architecture}} or newer, but this is ${version}: it has ${text}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(${result} "${asked}" PARENT_SCOPE)
+endfunction()
