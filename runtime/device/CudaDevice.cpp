@@ -124,6 +124,8 @@ public:
   void copyNow(void *to, const void *from, size_t bytes) override {
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     require(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "cudaMemcpy");
+    // Out of pageable memory it may return before the device has the last bytes, and our streams would not wait for it.
+    require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
   void issue(DeviceStream, std::string_view, std::span<const DeviceAccess>, std::function<void()> enqueue) override {
     enqueue();
@@ -139,6 +141,9 @@ public:
     cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
     cudaGraphDestroy(graph);
     require(status, "cudaGraphInstantiate");
+    if (status = cudaGraphUpload(executable, native(stream)); status != cudaSuccess)
+      cudaGraphExecDestroy(executable);
+    require(status, "cudaGraphUpload");
     return {executable};
   }
   void abandonCapture(DeviceStream stream) noexcept override {

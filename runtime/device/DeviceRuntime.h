@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tgpt::runtime {
 
@@ -102,6 +103,16 @@ public:
   /// messages, `accesses` are all bytes that it uses. It may throw.
   virtual void issue(DeviceStream stream, std::string_view what, std::span<const DeviceAccess> accesses,
                      std::function<void()> enqueue) = 0;
+  /// The same, of a kernel, ours or a library's. A GPU loads a kernel's code when it is first used, for which it may
+  /// wait until nothing runs in any of its streams: so a kernel is used once before anything waits for other ranks.
+  virtual void issueKernel(DeviceStream stream, std::string_view what, std::span<const DeviceAccess> accesses,
+                           std::function<void()> enqueue) {
+    issue(stream, what, accesses, std::move(enqueue));
+  }
+  /// What comes into the stream may wait for other ranks however long; what they wait for may be in other streams.
+  /// While it does, nothing may begin that waits for all streams: a kernel's first use, a capture (its graph takes
+  /// memory).
+  virtual void letWaitForRanks(DeviceStream) {}
 
   /// From here to endCapture nothing is run: what comes into the stream, and into streams that wait for events of it,
   /// becomes a graph. Those streams' work must have been waited for by this one at the end.

@@ -22,6 +22,11 @@ using namespace tgpt::runtime;
 static constexpr size_t alignmentBytes = 256;
 
 static thread_local int selectedDevice = 0;
+static thread_local bool replays = false;
+
+bool EmulatedDevice::isReplaying() {
+  return replays;
+}
 
 bool EmulatedDevice::Stream::isReady() const {
   if (work.empty() || done >= released)
@@ -46,6 +51,7 @@ void EmulatedDevice::Stream::serve() {
     if (next.kind == Work::Kind::Run && !device->error) {
       lock.unlock();
       std::exception_ptr failure;
+      replays = next.isOfGraph;
       try {
         next.run();
       } catch (...) {
@@ -78,6 +84,13 @@ void EmulatedDevice::Device::releaseAll() {
   for (auto &[handle, stream] : streams)
     stream->released = stream->put;
   changed.notify_all();
+}
+
+const EmulatedDevice::Stream *EmulatedDevice::Device::waitingStream() const {
+  auto found = std::find_if(streams.begin(), streams.end(), [](const auto &entry) {
+    return entry.second->mayWaitForRanks && entry.second->done < entry.second->put;
+  });
+  return found == streams.end() ? nullptr : found->second.get();
 }
 
 const EmulatedDevice::Device::Block *EmulatedDevice::Device::blockOf(const void *memory, size_t bytes) const {
@@ -364,6 +377,25 @@ void EmulatedDevice::issue(DeviceStream handle, std::string_view what, std::span
   for (const DeviceAccess &access : accesses)
     device.require(access.begin, access.bytes, what);
   put(stream, {Work::Kind::Run, std::string(what), {accesses.begin(), accesses.end()}, std::move(enqueue), {}, 0});
+}
+
+void EmulatedDevice::issueKernel(DeviceStream handle, std::string_view what, std::span<const DeviceAccess> accesses,
+                                 std::function<void()> enqueue) {
+  Device &device = *static_cast<Stream *>(handle.handle)->device;
+  {
+    std::lock_guard lock(device.mutex);
+    if (device.kernels.emplace(what).second)
+      if (const Stream *waiting = device.waitingStream())
+        throw Error("kernel '" + std::string(what) + "' is used for the first time while stream '" + waiting->label +
+                    "' waits for another rank: a GPU that loads its code may wait for all streams");
+  }
+  issue(handle, what, accesses, std::move(enqueue));
+}
+
+void EmulatedDevice::letWaitForRanks(DeviceStream handle) {
+  auto &stream = *static_cast<Stream *>(handle.handle);
+  std::lock_guard lock(stream.device->mutex);
+  stream.mayWaitForRanks = true;
 }
 
 void EmulatedDevice::touch(const void *memory, size_t bytes, bool writes) {

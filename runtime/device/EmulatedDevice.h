@@ -13,6 +13,8 @@
 //   unordered       two streams, or a stream and the host, use the same bytes without an
 //                   event or wait between them (AccessOrder.h)
 //   out of bounds   bytes that are not within one allocation
+//   deadlock        a kernel is used for the first time, or a capture begins, while a stream
+//                   waits for other ranks
 //   capture         of a stream that waits for an event from outside, or ends without
 //                   having waited for the others; waiting or allocating meanwhile
 //   fresh memory    is full of NaN
@@ -70,6 +72,9 @@ public:
   void copyNow(void *to, const void *from, size_t bytes) override;
   void issue(DeviceStream stream, std::string_view what, std::span<const DeviceAccess> accesses,
              std::function<void()> enqueue) override;
+  void issueKernel(DeviceStream stream, std::string_view what, std::span<const DeviceAccess> accesses,
+                   std::function<void()> enqueue) override;
+  void letWaitForRanks(DeviceStream stream) override;
 
   void beginCapture(DeviceStream stream) override;
   DeviceGraph endCapture(DeviceStream stream) override;
@@ -78,6 +83,9 @@ public:
   void destroy(DeviceGraph graph) noexcept override;
 
   void touch(const void *hostMemory, size_t bytes, bool writes) override;
+
+  /// Of the work that the calling thread, a stream's, is at: whether it came out of a graph.
+  static bool isReplaying();
 
 private:
   struct Device;

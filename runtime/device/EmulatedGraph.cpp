@@ -47,6 +47,9 @@ void EmulatedDevice::beginCapture(DeviceStream handle) {
   std::lock_guard lock(stream.device->mutex);
   if (stream.capture)
     throw Error("stream '" + stream.label + "' is captured already");
+  if (const Stream *waiting = stream.device->waitingStream())
+    throw Error("a capture of stream '" + stream.label + "' begins while stream '" + waiting->label +
+                "' waits for another rank: a GPU may wait for all streams to make a graph of it");
   auto capture = std::make_shared<Capture>();
   capture->thread = std::this_thread::get_id();
   capture->branches = {&stream};
@@ -106,6 +109,7 @@ void EmulatedDevice::launch(DeviceStream handle, DeviceGraph graphHandle) {
   std::lock_guard lock(stream.device->mutex);
   for (const auto &[branch, item] : graph.work) {
     Work again = item;
+    again.isOfGraph = true;
     if (item.event) {
       again.event = graph.events.at(item.event.get());
       again.number = item.kind == Work::Kind::Record ? ++again.event->recorded : again.event->recorded;

@@ -19,6 +19,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace tgpt::runtime {
@@ -31,6 +32,7 @@ struct EmulatedDevice::Work {
   std::function<void()> run;
   std::shared_ptr<Event> event;
   uint64_t number = 0; // of the event's records
+  bool isOfGraph = false;
 };
 
 struct EmulatedDevice::Event {
@@ -70,7 +72,7 @@ struct EmulatedDevice::Stream {
   int number = 0; // in the order of accesses
   std::deque<Work> work;
   uint64_t put = 0, done = 0, released = 0;
-  bool stopping = false;
+  bool stopping = false, mayWaitForRanks = false;
   std::shared_ptr<Capture> capture;
   std::thread thread;
 
@@ -92,6 +94,7 @@ struct EmulatedDevice::Device {
   std::map<void *, std::unique_ptr<Stream>> streams;
   std::map<void *, std::shared_ptr<Event>> events;
   std::map<void *, std::unique_ptr<Graph>> graphs;
+  std::set<std::string, std::less<>> kernels; // that were used
 
   Stream *addStream(std::string label);
   /// Lets everything run that is in a stream by now.
@@ -104,6 +107,8 @@ struct EmulatedDevice::Device {
       std::rethrow_exception(error);
   }
   bool isCapturing(std::thread::id thread) const;
+  /// A stream with work, which may wait for other ranks; null: none.
+  const Stream *waitingStream() const;
 };
 
 } // namespace tgpt::runtime

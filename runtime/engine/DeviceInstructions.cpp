@@ -44,14 +44,15 @@ void DeviceRank::issueKernel(const DeviceSegment &segment, int index) {
   if (segment.isLeftOut[at])
     return;
   const FusedCalls *fusion = segment.fusedAt[at];
-  device.issue(compute, instruction.source->opcode(), segment.accesses[at], [this, &segment, at, &instruction, fusion] {
-    std::span<std::byte> workspace = segment.workspaces[at];
-    backend.bindQueue({compute, workspace.data(), workspace.size(), reinterpret_cast<int32_t *>(fault.base()),
-                       beside.base(), beside.bytes()});
-    KernelStatus status = fusion ? fusion->function(fusion->call()) : instruction.function(instruction.call);
-    if (!status.ok())
-      throw InstructionFailed(instruction, status.error + companionsText(segment, at));
-  });
+  device.issueKernel(
+      compute, instruction.source->opcode(), segment.accesses[at], [this, &segment, at, &instruction, fusion] {
+        std::span<std::byte> workspace = segment.workspaces[at];
+        backend.bindQueue({compute, workspace.data(), workspace.size(), reinterpret_cast<int32_t *>(fault.base()),
+                           beside.base(), beside.bytes()});
+        KernelStatus status = fusion ? fusion->function(fusion->call()) : instruction.function(instruction.call);
+        if (!status.ok())
+          throw InstructionFailed(instruction, status.error + companionsText(segment, at));
+      });
 }
 
 /// " (in one call with instruction 13 (gelu, model.mlir:9:3 gelu))"; of many, the first, how many, and the last.

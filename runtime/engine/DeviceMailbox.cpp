@@ -14,6 +14,7 @@ DeviceMailbox::DeviceMailbox(DeviceRuntime &device, DeviceMessenger &messenger, 
                              int64_t perStep, const std::string &label)
     : device(device), messenger(messenger), buffers(buffers), perStep(perStep),
       own(device, device.createStream(label)) {
+  device.letWaitForRanks(own);
   for (size_t i = 0; i < buffers.size(); ++i) {
     arrived.emplace_back(device, device.createEvent());
     emptied.emplace_back(device, device.createEvent());

@@ -15,9 +15,13 @@
 // host inputs of the whole step lie in pinned memory, those of an entry are copied into a
 // small device block ahead of it, and its INPUT instructions copy from there.
 //
-// A segment is captured when it runs for the second time, in pieces: a SEND or RECV, whose
-// message buffer changes, is between two of them. The first run lets libraries set
+// Segments that have run are captured ahead of the next step, in pieces: a SEND or RECV,
+// whose message buffer changes, is between two of them. The first run lets libraries set
 // themselves up, which a capture forbids.
+//
+// A receive that is ahead of its message keeps the device busy. What may wait for the whole
+// device while one does would wait for ever: so graphs are made ahead of a step's receives,
+// and a rank that has mailboxes rehearses its kernels before its first step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_ENGINE_DEVICERANK_H
@@ -31,6 +35,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace tgpt::runtime {
@@ -57,6 +63,9 @@ public:
   /// The program is bound to arena(); `place` is the one that it notes its place in.
   void bind(RankProgram &program, SchedulePlace &place, DeviceTransport &transport);
 
+  /// Before the first step's variables are there: runs each kind of kernel call once, on zeros, where messages arrive.
+  /// `advanced` as in runStep.
+  void rehearse(const std::function<void()> &advanced);
   /// Runs the schedule once. `advanced` is called when something was issued and when an entry is done, and may throw.
   void runStep(StepContext &context, bool profiling, const std::function<void()> &advanced);
   /// After a failure: returns when nothing of this rank runs any more.
@@ -120,12 +129,19 @@ private:
   void addMailboxes();
   void takeBeside();
 
+  // Before the first step: DeviceRehearsal.cpp.
+  std::string kindOf(const DeviceSegment &segment, size_t index) const;
+  void rehearseEntry(const Entry &entry, std::set<std::string> &kinds, const std::function<void()> &advanced);
+  void awaitRehearsed();
+
   // A step: DeviceStep.cpp.
   void issueEntry(int64_t number, StepContext &context, bool profiling, const std::function<void()> &advanced);
   void fillInputs(const Entry &entry, StepContext &context);
   void issuePlainly(DeviceSegment &segment, int begin, int end, StepContext &context, bool profiling,
                     const std::function<void()> &advanced);
-  void replay(Piece &piece, DeviceSegment &segment, StepContext &context, const std::function<void()> &advanced);
+  void captureSegments(StepContext &context, const std::function<void()> &advanced);
+  void capture(Piece &piece, DeviceSegment &segment, StepContext &context, const std::function<void()> &advanced);
+  void replay(Piece &piece, const DeviceSegment &segment, const std::function<void()> &advanced);
   void finishEntry(int64_t number, const std::function<void()> &advanced);
   void await(DeviceEvent event);
   void awaitInstruction(const DeviceSegment &segment, const BoundInstruction &instruction);
@@ -168,7 +184,7 @@ private:
   int64_t replays = 0;
   std::map<std::string, FusedCount> fused;
   std::map<uint32_t, int> takers; // of a value, by its number: instructions of the stage
-  bool isCapturing = false;
+  bool isCapturing = false, hasRehearsed = false;
 };
 
 } // namespace tgpt::runtime

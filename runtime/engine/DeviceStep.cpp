@@ -30,6 +30,8 @@ void DeviceRank::runStep(StepContext &context, bool profiling, const std::functi
   std::fill(receivedFromItself.begin(), receivedFromItself.end(), 0);
   for (Metric &metric : metrics)
     metric.isReported = false;
+  if (request.options.usesGraphs && !request.options.waitsForEach)
+    captureSegments(context, advanced);
   device.fill(compute, fault.base(), 0, sizeof(int32_t));
   for (const std::unique_ptr<DeviceMailbox> &mailbox : mailboxes)
     if (mailbox)
@@ -56,10 +58,9 @@ void DeviceRank::issueEntry(int64_t number, StepContext &context, bool profiling
   context.microBatch = entry.microBatch;
   place->entry.store(number, std::memory_order_relaxed);
   fillInputs(entry, context);
-  bool mayReplay = request.options.usesGraphs && !request.options.waitsForEach && segment.runs > 0;
   for (Piece &piece : segment.pieces)
-    if (mayReplay && piece.isCapturable)
-      replay(piece, segment, context, advanced);
+    if (piece.graph)
+      replay(piece, segment, advanced);
     else
       issuePlainly(segment, piece.begin, piece.end, context, profiling, advanced);
   ++segment.runs;
@@ -118,17 +119,33 @@ void DeviceRank::issuePlainly(DeviceSegment &segment, int begin, int end, StepCo
   }
 }
 
-void DeviceRank::replay(Piece &piece, DeviceSegment &segment, StepContext &context,
-                        const std::function<void()> &advanced) {
-  const BoundInstruction &first = segment.bound->instructions[static_cast<size_t>(piece.begin)];
-  if (!piece.graph) {
-    device.beginCapture(compute);
-    isCapturing = true; // settle() ends it where this fails
-    issuePlainly(segment, piece.begin, piece.end, context, false, advanced);
-    place->set(first.segment, first.index);
-    piece.graph = OwnedGraph(device, device.endCapture(compute));
-    isCapturing = false;
+/// All at once, before anything of the step waits for another rank: a graph takes memory of the device.
+void DeviceRank::captureSegments(StepContext &context, const std::function<void()> &advanced) {
+  for (context.entry = 0; context.entry < static_cast<int64_t>(entries.size()); ++context.entry) {
+    const Entry &entry = entries[static_cast<size_t>(context.entry)];
+    for (Piece &piece : entry.segment->pieces)
+      if (piece.isCapturable && !piece.graph && entry.segment->runs > 0) {
+        context.microBatch = entry.microBatch;
+        place->entry.store(context.entry, std::memory_order_relaxed);
+        capture(piece, *entry.segment, context, advanced);
+      }
   }
+}
+
+void DeviceRank::capture(Piece &piece, DeviceSegment &segment, StepContext &context,
+                         const std::function<void()> &advanced) {
+  const BoundInstruction &first = segment.bound->instructions[static_cast<size_t>(piece.begin)];
+  place->set(first.segment, first.index);
+  device.beginCapture(compute);
+  isCapturing = true; // settle() ends it where this fails
+  issuePlainly(segment, piece.begin, piece.end, context, false, advanced);
+  place->set(first.segment, first.index);
+  piece.graph = OwnedGraph(device, device.endCapture(compute));
+  isCapturing = false;
+}
+
+void DeviceRank::replay(Piece &piece, const DeviceSegment &segment, const std::function<void()> &advanced) {
+  const BoundInstruction &first = segment.bound->instructions[static_cast<size_t>(piece.begin)];
   place->set(first.segment, first.index);
   device.launch(compute, piece.graph);
   ++replays;

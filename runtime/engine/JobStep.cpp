@@ -130,6 +130,7 @@ void Job::Impl::StepTask::run(int64_t rank) noexcept {
 
 void Job::Impl::StepTask::runOnDevice(int64_t rank, StepContext &context, const std::function<void()> &advanced) {
   DeviceRank &device = *job.deviceRanks[rank];
+  device.rehearse(advanced);
   if (job.newer == Newer::Host)
     device.upload(job.arenas[rank]->base());
   device.runStep(context, job.options.profile, advanced);

@@ -285,3 +285,28 @@ TEST_F(EmulatedGraphTest, AMissingWaitWithinAGraphIsFound) {
   EXPECT_EQ(errorOf([&] { device.launch(a, graph); }),
             "'add_one' in stream 'b' reads bytes that 'copy' in stream 'a' writes, and no event orders them");
 }
+
+/// What a GPU may never get out of: loading a kernel's code, or making a graph, waits for a stream whose message does
+/// not come before this rank goes on.
+TEST_F(EmulatedDeviceTest, WhileAStreamWaitsForAnotherRankNothingNewBegins) {
+  auto use = [&](std::string_view kernel) {
+    DeviceAccess access{y, bytes, true};
+    device.issueKernel(a, kernel, {&access, 1}, [this] { std::fill(y, y + count, 1.0f); });
+  };
+  use("known");
+  device.letWaitForRanks(b);
+  use("late"); // nothing is in that stream yet
+  device.fill(b, x, 0, bytes);
+  use("known");
+  use("late");
+  EXPECT_EQ(errorOf([&] { use("new"); }), "kernel 'new' is used for the first time while stream 'b' waits for another "
+                                          "rank: a GPU that loads its code may wait for all streams");
+  EXPECT_EQ(errorOf([&] { device.beginCapture(a); }),
+            "a capture of stream 'a' begins while stream 'b' waits for another rank: a GPU may wait for all streams to "
+            "make a graph of it");
+  device.synchronize(b);
+  use("another");
+  device.beginCapture(a);
+  use("known");
+  device.destroy(device.endCapture(a));
+}

@@ -12,6 +12,7 @@
 #include "runtime/engine/JobFailure.h"
 #include "runtime/plan/Error.h"
 #include "test/unit/engine/EmulatedDevices.h"
+#include "test/unit/engine/FailingDevice.h"
 #include "test/unit/engine/TinyTraining.h"
 #include "test/unit/plan/StartedPlan.h"
 
@@ -70,6 +71,48 @@ TEST(DeviceJobs, BitsAreThoseOfTheHost) {
   EXPECT_EQ(trainedBits(plan, options), expected);
   JobOptions eager = onDevices(hostKernelsOnDevices(referenceKernels(), {.isLazy = false}));
   EXPECT_EQ(trainedBits(plan, eager), expected);
+}
+
+namespace {
+std::atomic<int> addsDone{0};
+KernelFunction uncountedAdd = nullptr;
+
+/// Notes how many sums had been computed when the first input was asked for.
+class CountingInputs final : public TinyInputs {
+public:
+  void fill(std::string_view input, int64_t dpIndex, int64_t microBatch, TensorView destination) override {
+    addsBefore = addsBefore < 0 ? addsDone.load() : addsBefore;
+    TinyInputs::fill(input, dpIndex, microBatch, destination);
+  }
+  int addsBefore = -1;
+};
+
+int addsBeforeTheFirstInput(plan::Plan plan) {
+  KernelSet kernels = referenceKernels();
+  kernels.find = [find = kernels.find](std::string_view opcode, const KernelCall &call) {
+    ResolvedKernel kernel = find(opcode, call);
+    if (opcode == "add") {
+      uncountedAdd = kernel.function;
+      kernel.function = [](const KernelCall &call) { return ++addsDone, uncountedAdd(call); };
+    }
+    return kernel;
+  };
+  addsDone = 0;
+  Job job(std::move(plan), onDevices(hostKernelsOnDevices(kernels)));
+  job.initializeVariables();
+  CountingInputs inputs;
+  job.runStep(inputs);
+  EXPECT_EQ(numbersOf(job.readVariable("w")).size(), 4u);
+  return inputs.addsBefore;
+}
+} // namespace
+
+/// Where gradients arrive ahead, each kind of call has run before anything waits for them.
+TEST(DeviceJobs, KernelsAreRehearsedWhereMessagesArriveAhead) {
+  int adds = addsBeforeTheFirstInput(tinyPipeline(1, 1, 3));
+  EXPECT_GE(adds, 1);
+  EXPECT_LE(adds, 3) << "calls of one kind are rehearsed once";
+  EXPECT_EQ(addsBeforeTheFirstInput(withRendezvousSends(tinyPipeline(1, 1, 3))), 0);
 }
 
 TEST(DeviceJobs, VariablesGoToTheDeviceAndBack) {
@@ -286,6 +329,23 @@ TEST(DeviceJobs, AnArenaThatDoesNotFitIsRefused) {
   EXPECT_EQ(errorOf([&] { Job job(tinyPipeline(), onDevices(backend)); }),
             "rank 0 (dp 0, pp 0, tp 0), setting up its device: its arena takes 1 MiB of device memory, but device 0 "
             "(emulated device 0) has 1 MiB free");
+}
+
+namespace {
+/// One for which there are no kernels.
+class OldDevice final : public FailingDevice {
+public:
+  OldDevice() : FailingDevice(std::make_shared<EmulatedDevice>(), 0, DeviceCall::Count, 0) {}
+  std::string whyUnfit(int) const override { return "it has compute capability 7.5, 8.0 or newer is needed"; }
+};
+} // namespace
+
+TEST(DeviceJobs, ADeviceWithoutKernelsIsRefused) {
+  auto backend = hostKernelsOnDevices(referenceKernels());
+  backend->device = std::make_shared<OldDevice>();
+  EXPECT_EQ(errorOf([&] { Job job(tinyPipeline(), onDevices(backend)); }),
+            "rank 0 (dp 0, pp 0, tp 0), setting up its device: device 0 (emulated device 0) cannot run the kernels: it "
+            "has compute capability 7.5, 8.0 or newer is needed");
 }
 
 TEST(DeviceJobs, MoreRanksThanDevicesAreRefused) {

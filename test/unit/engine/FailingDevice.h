@@ -93,15 +93,15 @@ public:
   }
   void issue(runtime::DeviceStream stream, std::string_view what, std::span<const runtime::DeviceAccess> accesses,
              std::function<void()> enqueue) override {
-    static const std::set<std::string_view> collectives = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
-    int offset = collectives.count(what) ? 1 : what == "send" || what == "recv" ? 2 : 0;
-    auto later = static_cast<DeviceCall>(static_cast<int>(DeviceCall::RunKernel) + offset);
-    pass(static_cast<DeviceCall>(static_cast<int>(DeviceCall::LaunchKernel) + offset));
-    base->issue(stream, what, accesses, [this, later, device = selected(), enqueue = std::move(enqueue)] {
-      pass(later, device);
-      enqueue();
-    });
+    auto put = [&](std::function<void()> later) { base->issue(stream, what, accesses, std::move(later)); };
+    pass(what, std::move(enqueue), put);
   }
+  void issueKernel(runtime::DeviceStream stream, std::string_view what, std::span<const runtime::DeviceAccess> accesses,
+                   std::function<void()> enqueue) override {
+    auto put = [&](std::function<void()> later) { base->issueKernel(stream, what, accesses, std::move(later)); };
+    pass(what, std::move(enqueue), put);
+  }
+  void letWaitForRanks(runtime::DeviceStream stream) override { base->letWaitForRanks(stream); }
   void beginCapture(runtime::DeviceStream stream) override {
     pass(DeviceCall::BeginCapture), base->beginCapture(stream);
   }
@@ -142,6 +142,18 @@ public:
   }
 
 private:
+  /// What is put into a stream: it fails when it is put there, or when it runs.
+  void pass(std::string_view what, std::function<void()> enqueue,
+            const std::function<void(std::function<void()>)> &put) {
+    static const std::set<std::string_view> collectives = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+    int offset = collectives.count(what) ? 1 : what == "send" || what == "recv" ? 2 : 0;
+    auto later = static_cast<DeviceCall>(static_cast<int>(DeviceCall::RunKernel) + offset);
+    pass(static_cast<DeviceCall>(static_cast<int>(DeviceCall::LaunchKernel) + offset));
+    put([this, later, device = selected(), enqueue = std::move(enqueue)] {
+      pass(later, device);
+      enqueue();
+    });
+  }
   static int &selected() {
     thread_local int device = 0;
     return device;

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/nccl/emulation/EmulatedNccl.h"
+#include "runtime/device/EmulatedDevice.h"
 #include "runtime/plan/Error.h"
 
 #include <unistd.h>
@@ -200,6 +201,7 @@ NcclResult EmulatedNccl::asyncError(NcclComm handle, NcclResult *error) {
 NcclResult EmulatedNccl::add(EmulatedCall call, const void *from, void *to, NcclComm handle, void *stream) {
   std::lock_guard lock(mutex);
   EmulatedComm &comm = commOf(handle);
+  call.isCaptured = EmulatedDevice::isReplaying();
   if (NcclResult refused = refuse(comm, call.describe().c_str()); refused != NcclResult::Success)
     return refused;
   if (call.peer < 0 || call.peer >= comm.size())

@@ -9,7 +9,8 @@
 // library is: what NCCL may punish by a hang or by garbage is an error here, and what it
 // forgives on some machines only (a send that goes on before its receive has come, a sum in
 // the order of the members) does not happen. It refuses
-//   - a collective that members call with different kinds, counts, types or operations;
+//   - a collective that members call with different kinds, counts, types or operations, or
+//     one in a graph and another not;
 //   - a send and its receive of different counts or types;
 //   - calls on a communicator that is not there yet, still in progress, aborted or destroyed;
 //   - work on another stream while the communicator has some under way;

@@ -32,6 +32,8 @@ std::string EmulatedCall::describe() const {
   text += " of " + std::to_string(count) + " " + std::string(tgpt::runtime::name(dtypeOf(type)));
   if (kind == EmulatedKind::Broadcast)
     text += " from " + std::to_string(peer);
+  if (isCaptured)
+    text += " in a graph";
   return text;
 }
 

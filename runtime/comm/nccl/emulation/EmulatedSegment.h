@@ -30,6 +30,7 @@ struct EmulatedCall {
   NcclOperation operation = NcclOperation::Sum;
   int32_t peer = 0; // root, or the other end
   uint64_t count = 0;
+  bool isCaptured = false; // out of a graph, as all members' must be or none's
 
   bool operator==(const EmulatedCall &) const = default;
   /// "all_reduce max of 4 f32".

@@ -19,9 +19,11 @@
 #include "test/unit/comm/GroupOfThreads.h"
 #include "test/unit/comm/nccl/DeviceTensor.h"
 
+#include <atomic>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
+#include <thread>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -176,6 +178,56 @@ TEST(NcclGroup, GatherAndScatterInPlaceAlongTheFirstDimension) {
     group.reduceScatter(stream, whole, own, 0, Reduction::Sum);
   });
   EXPECT_EQ(inputs, expected);
+}
+
+/// "Whether an operation launch is graph-captured is considered a collective property": NCCL may hang otherwise.
+TEST(NcclGroup, ACollectiveIsInAGraphOfAllMembersOrOfNone) {
+  EmulatedDevice device({.devices = 2});
+  EmulatedNccl nccl;
+  NcclUniqueId id;
+  ASSERT_EQ(nccl.uniqueId(&id), NcclResult::Success);
+  std::vector<std::string> said(2);
+  std::vector<NcclHandle *> handles(2);
+  std::atomic<int> ready{0}, ended{0};
+  onRanks(2, [&](int64_t m) {
+    device.select(static_cast<int>(m));
+    auto handle = std::make_unique<NcclHandle>(NcclCaller{nccl}, "group 0 (tp)", id, 2, m);
+    handles[m] = handle.get();
+    NcclGroup group(std::move(handle), device);
+    DeviceStream stream = device.createStream("compute");
+    TensorView word;
+    word.dtype = DType::I32;
+    word.data = device.allocate(word.bytes());
+    device.fill(stream, word.data, 0, word.bytes());
+    DeviceGraph graph;
+    if (m == 0) {
+      device.beginCapture(stream);
+      group.allReduce(stream, word, word, Reduction::Sum);
+      graph = device.endCapture(stream);
+      device.launch(stream, graph);
+    } else {
+      group.allReduce(stream, word, word, Reduction::Sum);
+    }
+    DeviceEvent event = device.createEvent();
+    device.record(event, stream);
+    for (++ready; ready < 2;)
+      std::this_thread::yield();
+    while (said[m].empty() && !device.isDone(event))
+      said[m] = handles[m]->asyncError().value_or("");
+    for (++ended; ended < 2;)
+      std::this_thread::yield();
+    handles[m]->abort();
+    device.drain(stream);
+    device.destroy(graph);
+    device.destroy(event);
+    device.destroy(stream);
+    device.release(word.data);
+  });
+  EXPECT_NE(
+      said[0].find("rank 0 of the communicator does all_reduce sum of 1 i32 in a graph, rank 1 does all_reduce sum "
+                   "of 1 i32"),
+      std::string::npos)
+      << said[0];
 }
 
 TEST(NcclGroup, AMaximumLeavesOutNaNs) {
