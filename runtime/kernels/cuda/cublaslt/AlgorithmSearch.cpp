@@ -11,6 +11,7 @@
 #include "runtime/kernels/cuda/cublaslt/ProductKernels.h"
 #include "runtime/kernels/cuda/cublaslt/Stopwatch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -53,7 +54,7 @@ static std::vector<AlgorithmBits> candidatesOf(cublasLtHandle_t library, const C
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignmentOf(p.a));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignmentOf(p.b));
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignmentOf(p.c));
-  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignmentOf(p.c));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, std::min(alignmentOf(p.c), alignmentOfEpilogue(p)));
   std::vector<cublasLtMatmulHeuristicResult_t> results(most);
   int found = 0;
   if (calls.ok()) {

@@ -6,12 +6,19 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/cuda/cublaslt/ColumnMajorProduct.h"
 
+#include <algorithm>
+
 using namespace tgpt::runtime;
 using namespace tgpt::runtime::cuda;
 
 uint32_t cuda::alignmentOf(const void *address) {
   uintptr_t bits = reinterpret_cast<uintptr_t>(address) | 256;
   return uint32_t(bits & (~bits + 1));
+}
+
+/// Where there is no such operand, its address 0 is a multiple of all.
+uint32_t cuda::alignmentOfEpilogue(const ColumnMajorProduct &p) {
+  return std::min({alignmentOf(p.bias), alignmentOf(p.aux), alignmentOf(p.biasGradient)});
 }
 
 static const char *textOf(Epilogue epilogue) {

@@ -50,6 +50,11 @@ struct ColumnMajorProduct {
 /// The largest power of two up to 256 that divides the address.
 uint32_t alignmentOf(const void *address);
 
+/// Of what an epilogue reads and writes beside the result; 256 where there is nothing.
+uint32_t alignmentOfEpilogue(const ColumnMajorProduct &product);
+/// Which it needs: algorithms access a bias, too, 16 bytes at a time, and are not told where it lies.
+inline constexpr uint32_t epilogueAlignment = 16;
+
 // Of calls that passed their checks and have no attribute `chunks`.
 ColumnMajorProduct linearProduct(const KernelCall &call);
 ColumnMajorProduct linearDgradProduct(const KernelCall &call);

@@ -12,7 +12,8 @@
 //   static bool supports(const ColumnMajorProduct &); false: a pair is done one by one
 //   static KernelStatus multiply(const ColumnMajorProduct &);
 // multiply may use the product's workspace: what the plan gives, also none. Calls in f64
-// and with attribute `chunks` go to the kernels of Linear.cu, whose order is fixed.
+// and with attribute `chunks` go to the kernels of Linear.cu, whose order is fixed, and so
+// do those whose bias no epilogue can read.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_RUNTIME_KERNELS_CUDA_CUBLASLT_PRODUCTKERNELS_H
@@ -59,14 +60,14 @@ public:
   }
 
   static KernelStatus linearGelu(const KernelCall &call) {
-    if (ColumnMajorProduct p = allowed(linearGeluProduct(call)); Provider::supports(p))
+    if (ColumnMajorProduct p = allowed(linearGeluProduct(call)); supports(p))
       return Provider::multiply(p);
     KernelStatus status = linear({call.inputs, call.outputs.first(1), call.attributes});
     return status.ok() ? other("gelu", {call.outputs.first(1), call.outputs.subspan(1), call.attributes}) : status;
   }
 
   static KernelStatus dgradGeluGrad(const KernelCall &call) {
-    if (ColumnMajorProduct p = allowed(dgradGeluGradProduct(call)); Provider::supports(p))
+    if (ColumnMajorProduct p = allowed(dgradGeluGradProduct(call)); supports(p))
       return Provider::multiply(p);
     KernelStatus status = linearDgrad({call.inputs.first(2), call.outputs, call.attributes});
     TensorView inputs[] = {call.outputs[0], call.inputs[2]};
@@ -82,7 +83,7 @@ public:
     if (isAdded)
       sums.data = queue().workspace;
     ColumnMajorProduct p = allowed(wgradBiasProduct(call, sums.data), isAdded ? Scratch::roundUp(sums.bytes()) : 0);
-    if (!Provider::supports(p)) {
+    if (!supports(p)) {
       KernelStatus status = linearWgrad({call.inputs, call.outputs.first(1), &accumulating(call.accumulates(0))});
       return status.ok() ? other("sum_leading", sumOfRows(call)) : status;
     }
@@ -118,7 +119,13 @@ public:
 private:
   template <ColumnMajorProduct (*productOf)(const KernelCall &)>
   static KernelStatus product(const KernelCall &call, std::string_view name) {
-    return isOrdered(call) ? other(name, call) : Provider::multiply(allowed(productOf(call)));
+    if (isOrdered(call))
+      return other(name, call);
+    ColumnMajorProduct p = allowed(productOf(call));
+    return alignmentOfEpilogue(p) < epilogueAlignment ? other(name, call) : Provider::multiply(p);
+  }
+  static bool supports(const ColumnMajorProduct &p) {
+    return alignmentOfEpilogue(p) >= epilogueAlignment && Provider::supports(p);
   }
   static KernelStatus other(std::string_view name, const KernelCall &call) {
     return kernelOf(Provider::ordered(), name).entry.kernel.function(call);

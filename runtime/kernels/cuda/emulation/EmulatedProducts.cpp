@@ -82,6 +82,8 @@ static void storeColumn(const ColumnMajorProduct &p, int64_t column, const std::
 KernelStatus emulated::multiply(const ColumnMajorProduct &p) {
   if (p.workspaceBytes > 0) // as the library, which may write all of it
     std::memset(p.workspace, 0x7f, p.workspaceBytes);
+  if (alignmentOfEpilogue(p) < epilogueAlignment)
+    return {"what a product's epilogue reads or writes beside the result is not at a multiple of 16 bytes"};
   std::vector<float> a = operand(p.a, p, p.m, p.k, p.transposeA ? p.lda : 1, p.transposeA ? 1 : p.lda, true);
   std::vector<float> b = operand(p.b, p, p.n, p.k, p.transposeB ? 1 : p.ldb, p.transposeB ? p.ldb : 1, false);
   std::vector<float> sums(p.m);

@@ -13,11 +13,13 @@
 #include "runtime/kernels/cuda/cublaslt/AlgorithmTimes.h"
 #include "runtime/kernels/cuda/cublaslt/ColumnMajorProduct.h"
 #include "runtime/kernels/cuda/cublaslt/ProductKernels.h"
+#include "runtime/kernels/cuda/emulation/EmulatedProducts.h"
 #include "runtime/plan/Error.h"
 #include "test/unit/files/TemporaryDirectory.h"
 #include "test/unit/kernels/ErrorBounds.h"
 #include "test/unit/kernels/cuda/EmulatedBuilds.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -37,6 +39,40 @@ TEST(ColumnMajorProduct, KeyHasWhatTheAlgorithmDependsOn) {
   EXPECT_EQ(p.key(), "bf16 f32 TN 8x5x3 ld 3,4,8 a256 b16 c2 bias64 aux32 gelu tf32 accumulate");
   p.workspaceBytes = 4194304;
   EXPECT_EQ(p.key(), "bf16 f32 TN 8x5x3 ld 3,4,8 a256 b16 c2 bias64 aux32 gelu tf32 accumulate ws4194304");
+}
+
+namespace {
+/// `y` = linear(x, w, bias) of [3, 4] by [8, 4], where the bias lies `offset` bytes behind a multiple of 256.
+std::vector<float> linearWithBiasAt(std::span<const cuda::DeviceKernel> table, size_t offset) {
+  alignas(256) static std::byte memory[2048];
+  auto view = [](size_t at, std::initializer_list<int64_t> shape) {
+    TensorView made;
+    made.data = memory + at;
+    made.rank = uint8_t(shape.size());
+    std::copy(shape.begin(), shape.end(), made.shape.begin());
+    for (int64_t i = 0; i < made.elements(); ++i)
+      made.as<float>()[i] = float(i % 5) + 0.25f;
+    return made;
+  };
+  TensorView inputs[] = {view(0, {3, 4}), view(256, {8, 4}), view(512 + offset, {8})}, output = view(1024, {3, 8});
+  Attributes none;
+  EXPECT_TRUE(cuda::kernelOf(table, "linear").entry.kernel.function({inputs, {&output, 1}, &none}).ok());
+  return {output.as<float>(), output.as<float>() + output.elements()};
+}
+} // namespace
+
+/// Algorithms access a bias 16 bytes at a time, and are not told where it lies: our kernel takes such a call.
+TEST(ColumnMajorProduct, ABiasThatNoEpilogueCanReadIsNoEpilogues) {
+  alignas(256) char memory[512];
+  cuda::ColumnMajorProduct p;
+  EXPECT_EQ(cuda::alignmentOfEpilogue(p), 256u);
+  p.bias = memory + 32, p.aux = memory + 64;
+  EXPECT_EQ(cuda::alignmentOfEpilogue(p), 32u);
+  p.biasGradient = memory + 4;
+  EXPECT_EQ(cuda::alignmentOfEpilogue(p), 4u);
+  std::vector<float> expected = linearWithBiasAt(cuda::emulated::kernelTable(), 0);
+  for (size_t offset : {0, 4, 8, 16})
+    EXPECT_EQ(linearWithBiasAt(cuda::emulated::productTable(), offset), expected) << offset;
 }
 
 /// |error| <= (k + 2) 2^-24 + 2 * 2^-11 of sum|a||b|: each operand rounded to 10 bits of fraction.
