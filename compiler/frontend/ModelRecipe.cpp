@@ -130,7 +130,9 @@ ModelRecipe tgpt::readModelRecipe(const std::filesystem::path &path, const Recip
   std::ostringstream text;
   if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0)
     return parseModelRecipe("", path.string(), overrides); // says what a recipe is
-  if (std::filesystem::is_directory(path, error) || !file || !(text << file.rdbuf()))
+  // A device may have no end.
+  if (std::filesystem::is_directory(path, error) || std::filesystem::is_character_file(path, error) || !file ||
+      !(text << file.rdbuf()))
     throw RecipeError("cannot read recipe '" + path.string() + "': it is not a readable file");
   return parseModelRecipe(text.str(), path.string(), overrides);
 }

@@ -25,11 +25,13 @@ static std::string number(double value) {
   return text;
 }
 
-/// In GB, unless that would be a few hundredths of one.
+/// In GB, unless that would be a few hundredths of one, or a hundred thousand.
 static std::string decimal(double bytes) {
-  auto [unit, scale] = bytes == 0 || bytes >= 1e8 ? std::pair("GB", 1e9)
-                       : bytes >= 1e5             ? std::pair("MB", 1e6)
-                                                  : std::pair("kB", 1e3);
+  auto [unit, scale] = bytes >= 1e17                ? std::pair("PB", 1e15)
+                       : bytes >= 1e14              ? std::pair("TB", 1e12)
+                       : bytes == 0 || bytes >= 1e8 ? std::pair("GB", 1e9)
+                       : bytes >= 1e5               ? std::pair("MB", 1e6)
+                                                    : std::pair("kB", 1e3);
   char text[48];
   std::snprintf(text, sizeof text, "%.2f %s", bytes / scale, unit);
   return text;

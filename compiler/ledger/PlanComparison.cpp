@@ -83,11 +83,6 @@ private:
   /// What the formula holds of `parameters` elements under ZeRO from stage `from` on.
   double pieceOf(double parameters, int from) const { return parameters / (run.zero >= from ? run.shardRanks() : 1); }
 
-  /// Key-value heads on several ranks, where there are fewer than tp.
-  double copiesOfKeyValue() const {
-    return shape.kvHeads < run.tp ? shape.keyValueWidth() * (1 / shape.kvHeads - 1 / run.tp) : 0;
-  }
-
   /// The lines that weights, gradients and states have in common. The formula counts `formulaElementBytes`.
   void explainState(ComparedPart &part, const StateFacts &facts, int from, double formulaElementBytes) const {
     double bytes = facts.elementBytes;
@@ -98,8 +93,6 @@ private:
     part.because(std::to_string(std::lround(layers)) + " layers on this stage, the formula has " +
                      std::to_string(std::lround(formulaLayers)),
                  bytes * pieceOf((layers - formulaLayers) * layerParameters, from));
-    double copied = 2 * layers * copiesOfKeyValue() * (shape.hidden + (shape.biases ? 1 : 0));
-    part.because("key and value weights on several ranks of tp", bytes * pieceOf(copied, from));
     if (stage == 0 && run.sequenceParallel)
       part.because("learned positions are cut over tp, as the sequence is",
                    -bytes * pieceOf(shape.learnedPositions * shape.hidden * (1 - 1 / run.tp), from));
@@ -150,6 +143,14 @@ private:
     return layers;
   }
 
+  /// Of chunks with layers.
+  double slotsOfLayers() const {
+    int64_t slots = 0;
+    for (size_t chunk = 0; chunk < chunkLayers.size(); ++chunk)
+      slots += chunkLayers[chunk] > 0 ? slotsOf(static_cast<int64_t>(chunk)) : 0;
+    return static_cast<double>(slots);
+  }
+
   int64_t slotsOf(int64_t chunk) const {
     for (const plan::Region &region : report.program->regions())
       if (region.kind() == plan::Region::ACTIVATIONS && region.chunk() == chunk)
@@ -188,8 +189,11 @@ private:
       part.because("logarithms of attention's rows in f64", layers * (statistics - 4) * tokens * shape.heads / run.tp);
     if (shape.dropout && run.recompute != cost::Recompute::Full)
       part.because("dropout's masks are drawn again", -layers * tokens * 2 * shape.hidden / whole);
-    if (run.recompute != cost::Recompute::Full)
-      part.because("keys and values on several ranks of tp", layers * bytes * tokens * 2 * copiesOfKeyValue());
+    if (shape.dropout)
+      part.because("samples and step, which masks are drawn from", slotsOfLayers() * 4 * (run.microBatch + 1));
+    double heads = shape.queryWidth() / run.tp + std::max(shape.keyValueWidth() / run.tp, shape.headDim);
+    if (shape.qkNorm && run.recompute != cost::Recompute::Full)
+      part.because("queries and keys before their norms", layers * bytes * tokens * heads);
   }
 
   ComparedPart activations() const {

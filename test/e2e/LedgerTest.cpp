@@ -31,11 +31,12 @@ struct Compared {
   std::vector<ComparedStage> stages;
 };
 
-Compared compare(const std::string &name, const std::string &flags) {
+Compared compare(const std::string &name, const std::string &flags, const std::string &importFlags = "",
+                 const RecipeOverrides &overrides = {}) {
   Compared compared;
   std::filesystem::path file = std::filesystem::path(TGPT_RECIPES_DIR) / (name + ".yaml");
-  compared.recipe = readModelRecipe(file);
-  compared.plan = std::make_unique<plan::Plan>(compileRecipe(file, flags));
+  compared.recipe = readModelRecipe(file, overrides);
+  compared.plan = std::make_unique<plan::Plan>(compileRecipe(file, flags, importFlags));
   compared.report = memoryReportOf(*compared.plan);
   LedgerRequest request;
   request.model = name;
@@ -95,7 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "--dtype=f32 --dp=2 --zero=2 --micro-batches=4 --reduction=canonical",
                     "--dtype=bf16 --tp=2 --pp=4 --schedule=zero-bubble --micro-batches=8",
                     "--dtype=bf16 --dp=2 --zero=3 --overlap --stages=1,3 --pp=2 --micro-batches=2",
-                    "--dtype=bf16 --vocabulary-multiple=192 --tp=2"));
+                    "--dtype=bf16 --vocabulary-multiple=192 --tp=2",
+                    // More ranks of tp than key-value heads, which the formulas count: no line is about them.
+                    "--dtype=bf16 --tp=8 --pp=3 --dp=3 --zero=2 --micro-batches=6",
+                    "--dtype=f32 --tp=8 --sp --recompute=selective --zero=3 --dp=2"));
 
 // What is kept outside of the layers, by hand. A stage in front of the last keeps the tokens' ids (i32), if any; the
 // last one what the backwards of final norm, head and loss read: norm's input and result in 2 bytes, a row statistic
@@ -111,6 +115,21 @@ TEST(Ledger, RestOfTheActivationsIsEmbeddingHeadAndLoss) {
     double statistics = shape.layerNorm ? 2 : 1;
     EXPECT_EQ(last, shape.sequence * (4 * shape.hidden + 4 * statistics + 2 * shape.vocabulary + 4 + 4)) << recipe;
   }
+}
+
+// On a stage in the middle, where no rest takes what a line does not explain.
+TEST(Ledger, ExplainsWhatDropoutAndHeadNormsKeep) {
+  const RecipeOverrides dropout = {{"dropout", "0.1"}}, headNorms = {{"qk_norm", "true"}};
+  for (const char *mode : {"none", "selective", "full"})
+    for (const auto &[overrides, importFlags] :
+         {std::pair(dropout, "--dropout=0.1"), std::pair(headNorms, "--qk-norm=true")}) {
+      std::string flags =
+          std::string("--dtype=bf16 --tp=2 --pp=3 --micro-batches=6 --micro-batch-samples=2 --recompute=");
+      Compared compared = compare("nano", flags + mode, importFlags, overrides);
+      for (const ComparedPart &part : compared.stages[1].parts)
+        EXPECT_NEAR(part.unexplainedBytes(), 0, 0.5)
+            << importFlags << " " << mode << " " << part.name << comparisonText(compared.stages);
+    }
 }
 
 TEST(Ledger, RefusesThePlanOfAnotherModel) {

@@ -16,7 +16,9 @@
 
 using namespace tgpt;
 
-static void printLedger(const LedgerFlags &flags) {
+static void printLedger(const CLI::App &command, const LedgerFlags &flags) {
+  if (!flags.plan.empty())
+    refuseDegreesBesidePlan(command);
   LedgerRequest request = ledgerRequestOf(flags);
   std::vector<ComparedStage> comparison;
   if (!flags.plan.empty()) {
@@ -40,5 +42,5 @@ void tgpt::addLedgerCommand(CLI::App &app) {
   CLI::App *command = app.add_subcommand("ledger", "What a model of a shape needs, by closed formulas.");
   auto flags = std::make_shared<LedgerFlags>();
   addLedgerOptions(*command, *flags);
-  command->callback([flags] { printLedger(*flags); });
+  command->callback([command, flags] { printLedger(*command, *flags); });
 }

@@ -58,14 +58,16 @@ static void addShapeOptions(CLI::App &command, LedgerFlags &flags) {
           "--parameters", [&flags](const std::string &text) { flags.parameters = readParameters(text); },
           "parameters alone, in place of a shape: 7e9, or 7B (K, M, B, T)")
       ->type_name("NUMBER");
-  command.add_option("--layers", flags.layers, "layers");
-  command.add_option("--hidden", flags.hidden, "width of the residual stream");
-  command.add_option("--heads", flags.heads, "query heads");
-  command.add_option("--kv-heads", flags.kvHeads, "key-value heads (default: --heads)");
-  command.add_option("--head-dim", flags.headDim, "elements of a head (default: --hidden / --heads)");
-  command.add_option("--ffn", flags.ffn, "width inside the MLP (default: 4 x --hidden)");
-  command.add_option("--vocab", flags.vocabulary, "vocabulary (default: 0, no embedding and no head)");
-  command.add_option("--sequence", flags.sequence, "tokens of a sequence");
+  command.add_option("--layers", flags.layers, "layers")->type_name("NUMBER");
+  command.add_option("--hidden", flags.hidden, "width of the residual stream")->type_name("NUMBER");
+  command.add_option("--heads", flags.heads, "query heads")->type_name("NUMBER");
+  command.add_option("--kv-heads", flags.kvHeads, "key-value heads (default: --heads)")->type_name("NUMBER");
+  command.add_option("--head-dim", flags.headDim, "elements of a head (default: --hidden / --heads)")
+      ->type_name("NUMBER");
+  command.add_option("--ffn", flags.ffn, "width inside the MLP (default: 4 x --hidden)")->type_name("NUMBER");
+  command.add_option("--vocab", flags.vocabulary, "vocabulary (default: 0, no embedding and no head)")
+      ->type_name("NUMBER");
+  command.add_option("--sequence", flags.sequence, "tokens of a sequence")->type_name("NUMBER");
   command
       .add_option_function<std::string>(
           "--family",
@@ -81,33 +83,46 @@ static void addShapeOptions(CLI::App &command, LedgerFlags &flags) {
 }
 
 static void addRunOptions(CLI::App &command, LedgerFlags &flags) {
-  command.add_option("--dp", flags.dp, "data-parallel ranks")->capture_default_str();
-  command.add_option("--tp", flags.tp, "tensor-parallel ranks")->capture_default_str();
-  command.add_option("--pp", flags.pp, "pipeline stages")->capture_default_str();
-  command.add_option("--vpp", flags.vpp, "model chunks of each stage")->capture_default_str();
+  command.add_option("--dp", flags.dp, "data-parallel ranks")->type_name("NUMBER")->capture_default_str();
+  command.add_option("--tp", flags.tp, "tensor-parallel ranks")->type_name("NUMBER")->capture_default_str();
+  command.add_option("--pp", flags.pp, "pipeline stages")->type_name("NUMBER")->capture_default_str();
+  command.add_option("--vpp", flags.vpp, "model chunks of each stage")->type_name("NUMBER")->capture_default_str();
   addChoice(command, "--schedule", flags.schedule, "gpipe|1f1b|zero-bubble", "of the pipeline");
   command.add_flag("--sp", flags.sequenceParallel, "sequence parallelism: norms and residuals are divided by tp too");
   command.add_option("--zero", flags.zero, "what dp ranks share out: 1 optimizer states, 2 gradients too, 3 all")
+      ->type_name("NUMBER")
       ->capture_default_str();
-  command.add_option("--zero-group", flags.zeroGroup, "dp ranks that share out (default: all)");
+  command.add_option("--zero-group", flags.zeroGroup, "dp ranks that share out (default: all)")->type_name("NUMBER");
   addChoice(command, "--recompute", flags.recompute, "none|attention|selective|full",
             "attention: its core, selective: norms and activation too, full: all but the layer's input");
-  command.add_option("--micro-batch", flags.microBatch, "sequences of a micro-batch")->capture_default_str();
-  command.add_option("--micro-batches", flags.microBatches, "of a step (default: as many as fill the pipeline)");
+  command.add_option("--micro-batch", flags.microBatch, "sequences of a micro-batch")
+      ->type_name("NUMBER")
+      ->capture_default_str();
+  command.add_option("--micro-batches", flags.microBatches, "of a step (default: as many as fill the pipeline)")
+      ->type_name("NUMBER");
   addChoice(command, "--attention", flags.attention, "fused|stored",
             "stored: scores and probabilities are kept, as in arXiv 2205.05198");
   addChoice(command, "--gradients", flags.gradients, "16|32", "bits of an accumulated gradient");
+}
+
+static constexpr const char *trainingGroup = "Training";
+
+void tgpt::refuseDegreesBesidePlan(const CLI::App &command) {
+  for (const CLI::Option *option : command.get_options())
+    if (option->get_group() == trainingGroup && option->count() > 0 && option->get_name() != "--gradients")
+      throw std::runtime_error(option->get_name() + " is given beside --plan, which has its own: leave it out");
 }
 
 void tgpt::addLedgerOptions(CLI::App &command, LedgerFlags &flags) {
   command.footer(examples);
   command.option_defaults()->group("Model");
   addShapeOptions(command, flags);
-  command.option_defaults()->group("Training");
+  command.option_defaults()->group(trainingGroup);
   addRunOptions(command, flags);
   command.option_defaults()->group("Decoding");
-  command.add_option("--kv-batch", flags.kvBatch, "sequences of the KV cache (default: --micro-batch)");
-  command.add_option("--kv-tokens", flags.kvTokens, "tokens of each (default: --sequence)");
+  command.add_option("--kv-batch", flags.kvBatch, "sequences of the KV cache (default: --micro-batch)")
+      ->type_name("NUMBER");
+  command.add_option("--kv-tokens", flags.kvTokens, "tokens of each (default: --sequence)")->type_name("NUMBER");
   addChoice(command, "--kv-dtype", flags.kvType, "f32|bf16|fp16|fp8|int8|int4", "of keys and values");
   command.option_defaults()->group("Report");
   command.add_option("--plan", flags.plan, "compiled plan to print beside, with each difference explained")

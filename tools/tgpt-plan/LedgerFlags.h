@@ -31,6 +31,9 @@ struct LedgerFlags {
 /// Adds the options; parsing fills `flags`, which must outlive it.
 void addLedgerOptions(CLI::App &command, LedgerFlags &flags);
 
+/// The degrees of a plan are its own. Throws std::runtime_error: the first option that was parsed beside it in vain.
+void refuseDegreesBesidePlan(const CLI::App &command);
+
 /// What they ask for. Throws std::runtime_error: the flag, its value, and the nearest legal one.
 LedgerRequest ledgerRequestOf(const LedgerFlags &flags);
 

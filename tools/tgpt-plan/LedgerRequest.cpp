@@ -139,11 +139,29 @@ static KvCacheRequest kvCacheOf(const LedgerFlags &flags, const LedgerRequest &r
   return cache;
 }
 
-/// A number of parameters says nothing of what a shape decides.
+/// As many stages, or chunks of them, as layers at most; and under sequence parallelism whole tokens on each rank.
+static void checkGrid(const LedgerFlags &flags, const LedgerRequest &request) {
+  double layers = request.shape.layers;
+  if (request.run.pp > layers)
+    refuse("--pp", request.run.pp, "but there are " + text(layers) + " layers", layers);
+  if (request.run.pp * request.run.chunks > layers)
+    refuse("--vpp", request.run.chunks, "but --pp=" + text(request.run.pp) + " stages have " + text(layers) + " layers",
+           std::floor(layers / request.run.pp));
+  double tp = request.run.tp, nearest = tp, tokens = request.shape.sequence;
+  while (std::fmod(tokens, nearest) != 0 || std::fmod(request.shape.heads, nearest) != 0)
+    --nearest; // 1 divides both
+  if (flags.sequenceParallel && nearest != tp)
+    refuse("--tp", tp, "which does not divide the " + text(tokens) + " tokens of --sequence, as --sp asks", nearest);
+}
+
+/// What only a shape, or a plan, makes use of.
 static void refuseShapeBeside(const LedgerFlags &flags) {
-  bool hasShape = !flags.model.empty() || flags.family || flags.tied || flags.dropout || !flags.plan.empty();
+  LedgerFlags otherwise;
+  bool hasShape = !flags.model.empty() || flags.family || flags.tied || flags.dropout || !flags.plan.empty() ||
+                  flags.sequenceParallel || flags.recompute != otherwise.recompute ||
+                  flags.attention != otherwise.attention;
   for (const std::optional<double> &size : {flags.layers, flags.hidden, flags.heads, flags.kvHeads, flags.headDim,
-                                            flags.ffn, flags.vocabulary, flags.sequence})
+                                            flags.ffn, flags.vocabulary, flags.sequence, flags.kvBatch, flags.kvTokens})
     hasShape |= size.has_value();
   if (hasShape)
     throw std::runtime_error("--parameters stands for a shape, so neither a model nor options of one may be given");
@@ -163,6 +181,11 @@ LedgerRequest tgpt::ledgerRequestOf(const LedgerFlags &flags) {
     request.model = "a shape";
     request.shape = shapeOfFlags(flags);
   } else {
+    for (const char *ending : {".mlir", ".mlirbc", ".bin"})
+      if (flags.model.ends_with(ending))
+        throw std::runtime_error("'" + flags.model +
+                                 "' is no recipe (recipes/models/*.yaml): a model goes to tgpt-opt, " +
+                                 "and a plan stands beside its recipe as --plan=FILE");
     ModelRecipe recipe = readModelRecipe(flags.model);
     if (flags.family)
       throw std::runtime_error("--family is given beside a recipe, which has one: " + flags.model);
@@ -171,6 +194,8 @@ LedgerRequest tgpt::ledgerRequestOf(const LedgerFlags &flags) {
   }
   applySizes(flags, request.shape);
   requireDivisor("--tp", request.run.tp, "heads", request.shape.heads);
+  if (flags.plan.empty()) // whose compiler has looked at its own
+    checkGrid(flags, request);
   request.kvCache = kvCacheOf(flags, request);
   return request;
 }
