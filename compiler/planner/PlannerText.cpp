@@ -44,7 +44,8 @@ std::string headText(const PlannerReport &report) {
   return "plans for " + report.model.name + " (" + parameters + " parameters, " + report.request.dtype + ") on " +
          std::to_string(problem.gpus) + " x " + report.cluster.device.name + nodes + ": a step of " +
          std::to_string(problem.globalBatch) + " sequences of " + number(problem.shape.sequence) + " tokens, " +
-         plainBytesText(problem.memoryBytes) + " a rank\n";
+         plainBytesText(problem.memoryBytes) + " a rank" +
+         (problem.communicatorBytes ? ", communicators included" : "") + "\n";
 }
 
 std::string countsText(const search::SearchResult &found) {
@@ -103,6 +104,12 @@ std::vector<std::string> rowCells(const PlannedRow &row, const std::string &name
   return cells;
 }
 
+bool hasCompiled(const PlannerReport &report) {
+  auto isCompiled = [](const PlannedRow &row) { return row.compiled.has_value(); };
+  return std::any_of(report.rows.begin(), report.rows.end(), isCompiled) ||
+         (report.compared && isCompiled(*report.compared));
+}
+
 std::string tableText(const PlannerReport &report) {
   std::vector<std::vector<std::string>> rows = {
       {"",       "tp",     "pp",   "dp",  "zero",   "bucket",  "ahead", "schedule", "recompute", "micro-batches",
@@ -112,6 +119,9 @@ std::string tableText(const PlannerReport &report) {
     rows.push_back(rowCells(report.rows[i], std::to_string(i + 1)));
   if (report.compared)
     rows.push_back(rowCells(*report.compared, "compared"));
+  if (!hasCompiled(report)) // nothing right of the bar
+    for (std::vector<std::string> &row : rows)
+      row.erase(std::find(row.begin(), row.end(), "|"), row.end());
   return alignedTable(rows);
 }
 
@@ -166,7 +176,7 @@ std::string alternativesText(const PlannerReport &report) {
     text += std::string("  ") + kind.name + ": " +
             (best ? plainSecondsText(best->seconds) + ", " + lossText(report, *best) + " [" +
                         shortText(best->candidate) + "]" + (isRefused(report, *best) ? "; refused, see below" : "")
-                  : std::string("nothing fits")) +
+                  : std::string("none is legal and fits")) +
             "\n";
   }
   return text;
@@ -253,7 +263,8 @@ std::string plannerText(const PlannerReport &report) {
     return text + misfitText(report);
   if (report.found.ranked.empty())
     text += "by closed forms nothing fits, but the compiled plan of what comes closest does\n";
-  text += "left of the bar closed forms, right of it the compiled plan and its simulated step\n";
+  text += hasCompiled(report) ? "left of the bar closed forms, right of it the compiled plan and its simulated step\n"
+                              : "by closed forms; none is compiled\n";
   return text + "\n" + tableText(report) + lossesText(report) + alternativesText(report) + triedText(report) +
          refusedText(report) + commandsText(report);
 }

@@ -63,6 +63,9 @@ std::string plainBytesText(double bytes) {
 }
 
 std::string signedSecondsText(double seconds) {
+  constexpr double least = 0.5e-8; // what plainSecondsText rounds to nothing
+  if (std::abs(seconds) < least)
+    return "+0 s";
   return (seconds < 0 ? "-" : "+") + plainSecondsText(seconds);
 }
 

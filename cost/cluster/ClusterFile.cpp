@@ -138,7 +138,9 @@ Cluster readClusterFile(const std::filesystem::path &path) {
   std::ostringstream text;
   if (std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0)
     return parseCluster("", path.string()); // says what a cluster file is
-  if (std::filesystem::is_directory(path, error) || !file || !(text << file.rdbuf()))
+  // A device may have no end.
+  if (std::filesystem::is_directory(path, error) || std::filesystem::is_character_file(path, error) || !file ||
+      !(text << file.rdbuf()))
     throw ClusterError("cannot read cluster file '" + path.string() + "': it is not a readable file");
   return parseCluster(text.str(), path.string());
 }

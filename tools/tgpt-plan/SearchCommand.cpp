@@ -11,6 +11,7 @@
 #include "runtime/plan/PlanFile.h"
 #include "runtime/sim/Simulate.h"
 
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 
@@ -38,7 +39,9 @@ void tgpt::addSearchOptions(CLI::App &app, SearchFlags &flags) {
   app.add_option("--memory-gib", request.memoryGib, "GiB that a rank's arena may take (default: what the device has)");
   app.option_defaults()->group("Choices that are not up to the search");
   for (const search::PinField &field : search::pinFields())
-    app.add_option(std::string("--") + field.name, flags.pins[field.name], field.meaning)->type_name(field.accepted);
+    app.add_option(std::string("--") + field.name, flags.pins[field.name],
+                   std::string(field.meaning) + ": " + field.accepted)
+        ->type_name("CHOICE");
   app.option_defaults()->group("Report");
   app.add_option("--compare", flags.compare, "choices to put beside the winner: tp=16,pp=1")->type_name("CHOICES");
   app.add_option("--top", request.top, "rows of the table")->check(CLI::Range(1, 1000))->capture_default_str();
@@ -49,6 +52,21 @@ void tgpt::addSearchOptions(CLI::App &app, SearchFlags &flags) {
   app.add_option("--format", flags.format, "text or json")->capture_default_str();
   app.add_flag("--json", flags.json, "the same as --format=json");
   app.add_flag("--quiet", flags.quiet, "no progress on stderr");
+}
+
+/// Nobody waits for a search to learn that its plan can't be written, or that it would take the model's place.
+static void checkOutput(const SearchFlags &flags) {
+  std::filesystem::path file = flags.output, folder = file.has_parent_path() ? file.parent_path() : ".";
+  std::error_code ignored;
+  auto refuse = [&](const std::string &why) { throw PlannerError("-o '" + flags.output + "': " + why); };
+  if (!std::filesystem::is_directory(folder, ignored))
+    refuse("there is no folder '" + folder.string() + "'");
+  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
+    refuse(std::filesystem::is_directory(file, ignored) ? "it is a directory, expected a file name"
+                                                        : "it is not a regular file");
+  for (const std::string &input : {flags.request.modelPath, flags.request.clusterPath})
+    if (std::filesystem::equivalent(file, input, ignored))
+      refuse("it is the file that is read");
 }
 
 static PlannerRequest requestOf(const SearchFlags &flags) {
@@ -62,6 +80,8 @@ static PlannerRequest requestOf(const SearchFlags &flags) {
     throw PlannerError("--format is '" + flags.format + "', expected text or json");
   if (!flags.output.empty() && request.exact == 0)
     throw PlannerError("--exact is 0, but -o writes a compiled plan; the nearest legal value is --exact=1");
+  if (!flags.output.empty())
+    checkOutput(flags);
   for (const auto &[name, text] : flags.pins)
     if (!text.empty())
       try {
