@@ -203,11 +203,21 @@ static std::string percentText(int64_t value, int64_t base) {
   return signedShare(base == 0 ? 0 : static_cast<double>(value - base) / static_cast<double>(base));
 }
 
+/// "80238031", "9.381e+13".
+static std::string flopsText(int64_t flops) {
+  constexpr int64_t mostDigits = 100'000'000;
+  if (flops < mostDigits)
+    return std::to_string(flops);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3e", static_cast<double>(flops));
+  return text;
+}
+
 /// What each change saves, and costs, compared with the plan itself.
 static std::string whatIfText(const MemoryReport &report) {
   const WhatIf &base = report.whatIf.front();
   Rows rows = {{"what if", "largest stage", "saved", "flops of a step", "sent, exposed", "sent, overlapped"}};
-  rows.push_back({base.change, bytesText(base.arenaBytes), "", fixed(static_cast<double>(base.flops), 0),
+  rows.push_back({base.change, bytesText(base.arenaBytes), "", flopsText(base.flops),
                   bytesText(std::llround(base.exposedBytes)), bytesText(std::llround(base.overlappedBytes))});
   bool hasTimes = base.stepSeconds > 0;
   if (hasTimes) {

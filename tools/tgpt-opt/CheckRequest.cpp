@@ -87,6 +87,42 @@ static LogicalResult checkZero(const CompileOptions &options) {
   return success();
 }
 
+/// JSON and the page are documents, beside which nothing may stand on stdout.
+static LogicalResult checkDocuments(const CompileRequest &request, StringRef output) {
+  bool hasPlan = output.ends_with(".bin") || onlyReports(request, output);
+  auto ofPlan = [&](StringRef form) { return hasPlan ? form : StringRef("none"); };
+  std::string document, other;
+  for (auto [name, form] : {std::pair<StringRef, StringRef>{"memory-report", ofPlan(request.memoryReport)},
+                            {"communication-report", ofPlan(request.communicationReport)},
+                            {"print-schedule", request.printSchedule},
+                            {"stage-report", ofPlan(request.stageReport)}})
+    if (form != "none") {
+      bool isDocument = document.empty() && form != "text";
+      (isDocument ? document : other) = ("--" + name + "=" + form).str();
+    }
+  if (document.empty() || other.empty())
+    return success();
+  return fail(document + " and " + other + " would share stdout; the nearest legal choice is " + document +
+              " with every other report 'none'");
+}
+
+/// What of a report is asked for is printed.
+static LogicalResult checkReportOfPlan(const CompileRequest &request, StringRef output) {
+  StringRef detail = !request.memoryReportBy.empty() ? "--memory-report-by"
+                     : request.memoryReportTop > 0   ? "--memory-report-top"
+                                                     : "";
+  if (!detail.empty() && request.memoryReport != "text")
+    return fail(detail + " is for --memory-report=text, but it is '" + request.memoryReport +
+                (request.memoryReport == "none" ? "'" : "', which has all of it"));
+  if (!request.asksForReport || output.ends_with(".bin") || onlyReports(request, output))
+    return success();
+  if (request.lastPhase != "plan")
+    return fail("a report of memory or communication is of a plan, but --compile-to=" + request.lastPhase +
+                " ends before there is one; the nearest legal choice is --compile-to=plan");
+  return fail("a report of memory or communication is of a plan, but '" + output +
+              "' gets IR; name a file *.bin, or leave -o out for the report alone");
+}
+
 static LogicalResult checkReports(const CompileRequest &request) {
   StringRef memory = request.memoryReport, by = request.memoryReportBy;
   if (memory != "text" && memory != "json" && memory != "html" && memory != "none")
@@ -175,6 +211,7 @@ LogicalResult tgpt::checkRequest(const CompileRequest &request, StringRef output
                  succeeded(checkPrefetch(request)) && succeeded(checkZero(options)) &&
                  succeeded(checkProductWorkspace(request)) && succeeded(checkOrders(options)) &&
                  succeeded(checkReports(request)) && succeeded(checkSchedule(options)) &&
-                 succeeded(checkLastPhase(request, output)) && succeeded(checkGlobalBatch(request)) &&
+                 succeeded(checkLastPhase(request, output)) && succeeded(checkReportOfPlan(request, output)) &&
+                 succeeded(checkDocuments(request, output)) && succeeded(checkGlobalBatch(request)) &&
                  succeeded(checkLossScale(request)));
 }

@@ -39,9 +39,9 @@ static LogicalResult runPipeline(ModuleOp module, StringRef pipeline) {
   return manager.run(module);
 }
 
-/// Without -o, --print-schedule is all that is asked for.
+/// Without -o, --print-schedule is all that is asked for, unless there are reports too.
 static bool onlyPrintsSchedule(const CompileRequest &request, StringRef output) {
-  return request.printSchedule != "none" && output == "-";
+  return request.printSchedule != "none" && output == "-" && !onlyReports(request, output);
 }
 
 /// Runs the phases' passes on the module. The schedule is IR of its own up to the last phase.
@@ -88,12 +88,17 @@ static LogicalResult compileModule(ModuleOp module, const CompileRequest &reques
     original = module.clone();
   if (failed(runPhases(module, request, output)))
     return failure();
-  bool isPlan = output.ends_with(".bin");
+  bool isPlan = output.ends_with(".bin") || onlyReports(request, output);
   bool isWritten = !onlyPrintsSchedule(request, output);
   if (isWritten && failed(isPlan ? writePlan(module, original ? *original : ModuleOp(), request, output)
                                  : writeModule(module, output)))
     return failure();
   printStageReport(module, request, isPlan ? llvm::outs() : llvm::errs()); // IR may go to stdout
+  llvm::outs().flush();
+  if (std::error_code full = llvm::outs().error()) {
+    llvm::outs().clear_error(); // or LLVM ends the program its own way
+    return fail("cannot write to stdout: " + full.message());
+  }
   return success();
 }
 

@@ -163,13 +163,14 @@ struct CompileFlagTable {
       cl::value_desc("phase"), cl::init("plan"), cl::cat(category)};
   cl::opt<std::string> memoryReport{
       "memory-report",
-      cl::desc("Memory-cost report of compiled.bin, on stdout: text (default), json, html (a page) or none"),
+      cl::desc("Memory-cost report of compiled.bin, on stdout: text (default), json, html (a page) or none; without -o "
+               "nothing else is written"),
       cl::value_desc("form"), cl::init("text"), cl::cat(category)};
-  cl::opt<std::string> memoryReportBy{"memory-report-by",
-                                      cl::desc("Also list what is live at the peak: by category, layer or op"),
-                                      cl::value_desc("what"), cl::cat(category)};
+  cl::opt<std::string> memoryReportBy{
+      "memory-report-by", cl::desc("Also list, as text, what is live at the peak: by category, layer or op"),
+      cl::value_desc("what"), cl::cat(category)};
   cl::opt<int64_t> memoryReportTop{"memory-report-top",
-                                   cl::desc("Also list the largest buffers at the peak (default 0)"),
+                                   cl::desc("Also list, as text, the largest buffers at the peak (default 0)"),
                                    cl::value_desc("count"), cl::init(0), cl::cat(category)};
   cl::opt<bool> memoryWhatIf{
       "memory-what-if",

@@ -137,6 +137,9 @@ void readReports(CompileRequest &request) {
   request.memoryReportTop = flags->memoryReportTop;
   request.memoryWhatIf = flags->memoryWhatIf || flags->memoryReport == "html";
   request.communicationReport = flags->communicationReport;
+  bool asksForMemory = flags->memoryReport.getNumOccurrences() > 0 || !request.memoryReportBy.empty() ||
+                       request.memoryReportTop > 0 || flags->memoryWhatIf;
+  request.asksForReport = (asksForMemory && request.memoryReport != "none") || request.communicationReport != "none";
   // --print-schedule alone has no value.
   request.printSchedule = flags->printSchedule.empty() ? "text" : flags->printSchedule.getValue();
   request.stageReport = flags->stageReport;

@@ -10,6 +10,7 @@
 #include "compiler/driver/CompileOptions.h"
 #include "compiler/report/MemoryReport.h"
 #include "cost/cluster/Cluster.h"
+#include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
 
@@ -21,6 +22,7 @@ struct CompileRequest {
   std::string lastPhase = "plan";
   bool isRequested = false;                     ///< some compile flag was given
   std::string memoryReport;                     ///< "text", "json", "html" or "none"
+  bool asksForReport = false;                   ///< of a plan: of memory, by a flag, or of communication
   std::string memoryReportBy;                   ///< "category", "layer", "op" or empty
   int64_t memoryReportTop = 0;                  ///< largest buffers to list
   bool memoryWhatIf = false;                    ///< compile other choices too, and compare
@@ -39,6 +41,11 @@ struct CompileRequest {
   std::string lossScaleTuning;                  ///< the first flag given that tunes a dynamic loss scale, or empty
   std::string flags;                            ///< the compile flags as given, for the plan's header
 };
+
+/// Without -o, reports that are asked for are all that is written.
+inline bool onlyReports(const CompileRequest &request, llvm::StringRef output) {
+  return output == "-" && request.lastPhase == "plan" && request.asksForReport;
+}
 
 /// Makes the flags known to the command-line parser. Call before parsing.
 void registerCompileFlags();

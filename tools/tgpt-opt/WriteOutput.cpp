@@ -49,7 +49,8 @@ LogicalResult tgpt::writePlan(ModuleOp module, ModuleOp original, const CompileR
     return failure();
   try {
     runtime::checkPlan(*plan);
-    runtime::savePlan(*plan, output.str());
+    if (output != "-")
+      runtime::savePlan(*plan, output.str());
     printReports(*plan, original, request);
   } catch (const runtime::Error &error) {
     return fail(error.details().empty() ? error.what() : error.what() + ("\n" + error.details()));

@@ -14,7 +14,8 @@ namespace tgpt {
 
 /// Bytecode for `*.mlirbc`, else text ("-" is stdout).
 llvm::LogicalResult writeModule(mlir::ModuleOp module, llvm::StringRef output);
-/// The plan, once it has passed the checks that a runtime makes, and the reports on it. `original` as for printReports.
+/// The plan, once it has passed the checks that a runtime makes, and the reports on it; for "-" the reports alone.
+/// `original` as for printReports.
 llvm::LogicalResult writePlan(mlir::ModuleOp module, mlir::ModuleOp original, const CompileRequest &request,
                               llvm::StringRef output);
 

@@ -76,8 +76,14 @@ function drawBars() {
   }));
   drawPeaks();
   byId('outside').textContent = report.device
-    ? `Outside of the plan on ${report.device.name}: ${report.device.outside.map((p) => `${p.what} ${bytesText(p.bytes)}`).join(', ')}. The dashed line is the device's memory, ${bytesText(report.device.bytes)}.`
+    ? `Outside of the plan on ${report.device.name}: ${report.device.outside.map((p) => `${p.what} ${bytesText(p.bytes)}`).join(', ')}. ${leftText()}`
     : 'Not counted, because they are of the device and its libraries: its context, libraries, communicator buffers.';
+}
+
+/** What the largest stage leaves of the device, or lacks, as the text report says it. */
+function leftText() {
+  const largest = largestStage(), left = report.device.bytes - outsideBytes() - largest.arena_bytes;
+  return `Of the device's memory (the dashed line), ${bytesText(report.device.bytes)}, ${left < 0 ? 'are missing' : 'are left'} ${bytesText(Math.abs(left))} on stage ${largest.stage}.`;
 }
 
 /** The op of the model whose inputs hold most, as the text report names it. */
@@ -215,7 +221,7 @@ function followPointer(svg, stage, points, width, inner, lastTime, resident) {
     tip.replaceChildren(element('b', {}, `stage ${stage.stage}${isSimulated ? ` at ${timeText(time)}` : ''}: ${what}`), element('table', {},
       row('scratch', point.scratch), row('activations', point.activations), row('parameters', stage.parameters.live_bytes),
       row('gradients', stage.gradients.live_bytes), row('optimizer', stage.optimizer.live_bytes),
-      row('workspace', stage.workspace.live_bytes),
+      row('communication', stage.communication.live_bytes), row('workspace', stage.workspace.live_bytes),
       element('tr', {}, element('td', {}, 'together'), element('td', {class: 'number'}, bytesText(resident + point.activations + point.scratch)))));
     tip.hidden = false;
     tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
@@ -390,6 +396,17 @@ function faultsOfPage() {
   return faults;
 }
 
+/** What the pointer shows at the peak has every category. */
+function faultsOfTip() {
+  const svg = document.querySelector('.chart svg'), peak = svg && svg.querySelector('circle.peak');
+  if (!peak) return [];
+  const box = svg.getBoundingClientRect();
+  svg.onpointermove({clientX: box.left + peak.getAttribute('cx') * box.width / svg.viewBox.baseVal.width, clientY: box.top});
+  const names = [...document.querySelectorAll('#tip td:first-child')].map((cell) => cell.textContent);
+  svg.onpointerleave();
+  return categories.filter((name) => !names.includes(name)).map((name) => `the pointer does not show ${name}`);
+}
+
 /** Sorting turns round, and a stage alone has its own bytes. */
 function faultsOfControls() {
   const faults = [], click = () => document.querySelector('#table th[data-column="bytes"]').click();
@@ -407,7 +424,7 @@ function faultsOfControls() {
 }
 
 function selfCheck() {
-  const faults = [...report.stages.flatMap(faultsOfReport), ...faultsOfPage(), ...faultsOfControls()];
+  const faults = [...report.stages.flatMap(faultsOfReport), ...faultsOfPage(), ...faultsOfTip(), ...faultsOfControls()];
   document.documentElement.dataset.selfCheck = faults.length === 0 ? 'passed' : faults.join('; ');
   if (faults.length > 0) document.body.prepend(element('div', {class: 'failed'}, `This page does not show its report: ${faults.join('; ')}`));
 }
