@@ -9,12 +9,11 @@
 
 #include "compiler/report/MemoryReport.h"
 #include "cost/cluster/Cluster.h"
+#include "runtime/plan/RankCommunicators.h"
 
 namespace tgpt {
 
-/// Of each rank of a stage: a communicator for every group of more than one rank, a peer for every other stage that it
-/// sends to or receives from.
-cost::CommunicatorCount communicatorsOf(const plan::Plan &plan, int stage);
+using runtime::communicatorsOf;
 
 /// What the communicators of the rank with most of them take; `source` says where the figures are from.
 OutsideBytes communicatorBytes(const plan::Plan &plan, const cost::CommunicatorMemory &memory,

@@ -11,8 +11,11 @@
 #include "runtime/files/AtomicFile.h"
 #include "runtime/plan/Error.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <unistd.h>
 
 using namespace tgpt;
 using namespace tgpt::runtime;
@@ -96,14 +99,19 @@ std::string tgpt::runtime::calibration::calibrationText(const Calibration &calib
   return cost::clusterText(calibration.cluster, head, [&](const std::string &path) { return sources.of(path); });
 }
 
-/// Nobody waits half a minute to learn that there is no such folder.
-static void requireFolderOf(const std::filesystem::path &file) {
+/// Nobody waits half a minute to learn that the file can't be written.
+static void requireWritable(const std::filesystem::path &file) {
   std::error_code ignored;
   std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
   if (!std::filesystem::is_directory(folder, ignored))
     throw Error("-o '" + file.string() + "': there is no folder '" + folder.string() + "'");
   if (std::filesystem::is_directory(file, ignored))
     throw Error("-o '" + file.string() + "' is a directory, expected a file name");
+  if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
+    throw Error("-o '" + file.string() + "' is not a regular file");
+  if (::access(folder.c_str(), W_OK) != 0)
+    throw Error("-o '" + file.string() + "': cannot write to folder '" + folder.string() +
+                "': " + std::strerror(errno));
 }
 
 static void printSummary(const Calibration &calibration, double seconds, std::ostream &out) {
@@ -127,7 +135,8 @@ static void printSummary(const Calibration &calibration, double seconds, std::os
 
 void tgpt::runtime::calibration::runCalibration(const CalibrationRequest &request, const CalibrationOptions &options,
                                                 std::ostream &out, std::ostream &progress) {
-  requireFolderOf(request.output);
+  if (!request.output.empty())
+    requireWritable(request.output);
   auto start = std::chrono::steady_clock::now();
   CalibrationOptions reporting = options;
   reporting.onProgress = [&](const std::string &what, double share) {

@@ -7,8 +7,11 @@
 
 #include "runtime/sim/SimulationReport.h"
 
+#include "runtime/plan/RankCommunicators.h"
+
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -35,6 +38,10 @@ struct Share {
 
 } // namespace
 
+double tgpt::runtime::sim::memoryForPlan(const plan::Plan &plan, int stage, const cost::Cluster &cluster) {
+  return cluster.device.planBytes() - cluster.communicator.bytesOf(communicatorsOf(plan, stage));
+}
+
 static std::string meshText(const plan::Plan &plan) {
   std::string text;
   for (const plan::MeshAxis &axis : plan.mesh().axes())
@@ -60,12 +67,19 @@ static void printMeans(const SimulatedStep &step, std::ostream &out) {
 }
 
 static void printStages(const SimulatedStep &step, std::ostream &out) {
-  out << "of a rank, ms     computing   exposed tp           dp           pp         idle        ends\n";
+  auto nameOf = [&](size_t stage) {
+    return "stage " + std::to_string(stage) + ", rank " + std::to_string(step.stages[stage].rank);
+  };
+  size_t width = 15;
+  for (size_t s = 0; s < step.stages.size(); ++s)
+    width = std::max(width, nameOf(s).size());
+  int columns = static_cast<int>(width);
+  printLine(out, "%-*s   computing   exposed tp           dp           pp         idle        ends", columns,
+            "of a rank, ms");
   for (size_t s = 0; s < step.stages.size(); ++s) {
     const RankSeconds &rank = step.stages[s];
-    std::string name = "stage " + std::to_string(s) + ", rank " + std::to_string(rank.rank);
-    printLine(out, "%-15s %11.3f  %11.3f  %11.3f  %11.3f  %11.3f %11.3f", name.c_str(), 1e3 * rank.computing,
-              1e3 * rank.exposed[Traffic::Tensor], 1e3 * rank.exposed[Traffic::Data],
+    printLine(out, "%-*s %11.3f  %11.3f  %11.3f  %11.3f  %11.3f %11.3f", columns, nameOf(s).c_str(),
+              1e3 * rank.computing, 1e3 * rank.exposed[Traffic::Tensor], 1e3 * rank.exposed[Traffic::Data],
               1e3 * rank.exposed[Traffic::Pipeline], 1e3 * rank.idle, 1e3 * rank.end);
   }
 }
@@ -100,6 +114,7 @@ void tgpt::runtime::sim::printReportJson(const plan::Plan &plan, const cost::Clu
                       {"rank", rank.rank},
                       {"ranks", step.ranksPerStage},
                       {"arena_bytes", plan.stages(static_cast<int>(s)).arena_bytes()},
+                      {"device_bytes_for_arena", memoryForPlan(plan, static_cast<int>(s), cluster)},
                       {"computing_seconds", rank.computing},
                       {"slowed_down_seconds", rank.slowedDown},
                       {"exposed_seconds", json(rank.exposed.seconds)},

@@ -14,6 +14,10 @@
 
 namespace tgpt::runtime::sim {
 
+/// Bytes that the device has for an arena of a stage (a place in plan.stages()): its memory but for what context,
+/// libraries and the communicators of that stage take. As `tgpt-opt --cluster` limits it; may be below 0.
+double memoryForPlan(const plan::Plan &plan, int stage, const cost::Cluster &cluster);
+
 /// Step time, MFU, and where the time of ranks goes, in the mean and stage by stage.
 void printReport(const plan::Plan &plan, const cost::Cluster &cluster, const SimulatedStep &step, std::ostream &out);
 

@@ -16,6 +16,7 @@
 #include "runtime/sim/SimulationReport.h"
 #include "runtime/trace/ChromeTrace.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace tgpt;
@@ -34,20 +35,31 @@ static cost::Cluster readCluster(const std::filesystem::path &path) {
   }
 }
 
-/// A plan that does not fit would take no time at all; its time is still worth knowing.
+/// A plan that does not fit would take no time at all; its time is still worth knowing. Of the stages the one that
+/// lacks most is named.
 static void warnOfMemory(const plan::Plan &plan, const cost::Cluster &cluster, std::ostream &out) {
   constexpr double gibibyte = 1 << 30;
-  for (const plan::StageProgram &stage : plan.stages()) {
-    auto needed = static_cast<double>(stage.arena_bytes());
-    if (needed <= cluster.device.planBytes())
+  int worst = -1;
+  double worstHas = 0, mostMissing = 0;
+  for (int s = 0; s < plan.stages_size(); ++s) {
+    double has = memoryForPlan(plan, s, cluster), missing = static_cast<double>(plan.stages(s).arena_bytes()) - has;
+    if (missing <= mostMissing)
       continue;
-    char line[200];
-    std::snprintf(line, sizeof line, "note: does not fit: a rank of stage %lld needs %.2f GiB, %s has %.2f GiB for it",
-                  static_cast<long long>(stage.stage()), needed / gibibyte, cluster.device.name.c_str(),
-                  cluster.device.planBytes() / gibibyte);
-    out << line << "\n";
-    return;
+    worst = s;
+    worstHas = has;
+    mostMissing = missing;
   }
+  if (worst < 0)
+    return;
+  char line[240];
+  std::snprintf(
+      line, sizeof line,
+      "note: does not fit: a rank of stage %lld needs %.2f GiB, %s has %.2f GiB for it beside its context and "
+      "communicators",
+      static_cast<long long>(plan.stages(worst).stage()),
+      static_cast<double>(plan.stages(worst).arena_bytes()) / gibibyte, cluster.device.name.c_str(),
+      std::max(worstHas, 0.0) / gibibyte);
+  out << line << "\n";
 }
 
 void tgpt::runtime::sim::runSimulation(const SimulationRequest &request, std::ostream &out) {

@@ -219,7 +219,8 @@ void StepSimulation::finishInstruction(Stage &stage) {
   record(stage, stage.entry, stage.index, plan::Instruction::COMPUTE, stage.reached);
   if (action.kind == ActionKind::Compute) {
     seconds.computing += now - task.begin;
-    seconds.slowedDown += now - task.begin - task.alone;
+    double lost = now - task.begin - task.alone;
+    seconds.slowedDown += lost > 1e-12 * now ? lost : 0; // else a rounding of the clock
     return next(stage, options.recordsEvents ? 1 : action.runEnd - stage.index);
   }
   Interval flight{task.begin, now};

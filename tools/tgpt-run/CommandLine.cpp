@@ -11,6 +11,7 @@
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 
@@ -262,6 +263,31 @@ static void settleCalibration(const CLI::App &app, bool isAsked) {
                   (isAsked ? " means nothing to --calibrate: leave it out" : " is for a calibration: add --calibrate"));
 }
 
+static bool isSameFile(const std::filesystem::path &a, const std::filesystem::path &b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a, b, ignored) || a.lexically_normal() == b.lexically_normal();
+}
+
+/// Each file that is written is one of its own: none replaces another, or what is read.
+static void checkFiles(const CLI::App &app) {
+  static constexpr const char *outputs[] = {"--trace", "--gantt-svg", "--metrics", "--dump-gradients",
+                                            "--dump-variables"};
+  static constexpr const char *inputs[] = {"plan", "--cluster", "--data", "--init-from"};
+  std::vector<const CLI::Option *> files;
+  auto add = [&](const char *name) {
+    if (const CLI::Option *option = app.get_option(name); option->count() > 0)
+      files.push_back(option);
+  };
+  std::for_each(std::begin(inputs), std::end(inputs), add);
+  std::size_t firstOutput = files.size();
+  std::for_each(std::begin(outputs), std::end(outputs), add);
+  for (std::size_t i = firstOutput; i < files.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (isSameFile(files[i]->results().front(), files[j]->results().front()))
+        throw Error(files[i]->get_name() + " '" + files[i]->results().front() + "' is the file of " +
+                    files[j]->get_name() + ": expected another one");
+}
+
 void tgpt::RunCommand::settle(const CLI::App &app) {
   settleCalibration(app, calibration.isAsked);
   if (calibration.isAsked)
@@ -278,6 +304,9 @@ void tgpt::RunCommand::settle(const CLI::App &app) {
     throw Error(name + (isOfSimulation ? " is for a simulation: add --backend=sim"
                                        : " is for training: leave it out with --backend=sim"));
   }
+  checkFiles(app);
+  if (simulation.json && simulation.gantt)
+    throw Error("--json and --gantt would share stdout: leave one out, or draw with --gantt-svg=FILE");
   settleDevices(app, backend == Backend::Cuda || backend == Backend::CudaEmulated);
   training.device = backend == Backend::Cuda           ? DeviceChoice::Cuda
                     : backend == Backend::CudaEmulated ? DeviceChoice::CudaEmulated
