@@ -143,6 +143,13 @@ private:
     return layers;
   }
 
+  /// Dropout keeps no masks, but what they are drawn from.
+  bool drawsMasks() const {
+    const auto &buffers = report.program->buffers();
+    return std::any_of(buffers.begin(), buffers.end(),
+                       [](const plan::Buffer &buffer) { return buffer.name() == "samples"; });
+  }
+
   /// Of chunks with layers.
   double slotsOfLayers() const {
     int64_t slots = 0;
@@ -189,7 +196,7 @@ private:
       part.because("logarithms of attention's rows in f64", layers * (statistics - 4) * tokens * shape.heads / run.tp);
     if (shape.dropout && run.recompute != cost::Recompute::Full)
       part.because("dropout's masks are drawn again", -layers * tokens * 2 * shape.hidden / whole);
-    if (shape.dropout)
+    if (drawsMasks())
       part.because("samples and step, which masks are drawn from", slotsOfLayers() * 4 * (run.microBatch + 1));
     double heads = shape.queryWidth() / run.tp + std::max(shape.keyValueWidth() / run.tp, shape.headDim);
     if (shape.qkNorm && run.recompute != cost::Recompute::Full)

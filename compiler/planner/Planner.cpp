@@ -113,6 +113,8 @@ public:
     if (report.rows.empty() && (request.exact > 0 || report.found.ranked.empty()))
       return advise();
     addOthers(report);
+    if (static_cast<int64_t>(report.rows.size()) > request.top) // more were compiled than are asked for
+      report.rows.erase(report.rows.begin() + request.top, report.rows.end());
     if (request.compare)
       addCompared();
   }

@@ -265,6 +265,7 @@ std::string plannerText(const PlannerReport &report) {
     text += "by closed forms nothing fits, but the compiled plan of what comes closest does\n";
   text += hasCompiled(report) ? "left of the bar closed forms, right of it the compiled plan and its simulated step\n"
                               : "by closed forms; none is compiled\n";
+  text += "bubble (waiting for stages) and exposed communication are shares of the step\n";
   return text + "\n" + tableText(report) + lossesText(report) + alternativesText(report) + triedText(report) +
          refusedText(report) + commandsText(report);
 }

@@ -119,10 +119,12 @@ TEST(Ledger, RestOfTheActivationsIsEmbeddingHeadAndLoss) {
 
 // On a stage in the middle, where no rest takes what a line does not explain.
 TEST(Ledger, ExplainsWhatDropoutAndHeadNormsKeep) {
-  const RecipeOverrides dropout = {{"dropout", "0.1"}}, headNorms = {{"qk_norm", "true"}};
+  const std::pair<RecipeOverrides, const char *> changes[] = {
+      {{{"dropout", "0.1"}}, "--dropout=0.1"},
+      {{{"attention_dropout", "0.1"}}, "--attention-dropout=0.1"},
+      {{{"qk_norm", "true"}}, "--qk-norm=true"}};
   for (const char *mode : {"none", "selective", "full"})
-    for (const auto &[overrides, importFlags] :
-         {std::pair(dropout, "--dropout=0.1"), std::pair(headNorms, "--qk-norm=true")}) {
+    for (const auto &[overrides, importFlags] : changes) {
       std::string flags =
           std::string("--dtype=bf16 --tp=2 --pp=3 --micro-batches=6 --micro-batch-samples=2 --recompute=");
       Compared compared = compare("nano", flags + mode, importFlags, overrides);
