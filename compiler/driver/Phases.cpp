@@ -69,7 +69,8 @@ static std::string trainingPipeline(const CompileOptions &options) {
   return "tgpt-differentiate,tgpt-choose-recompute{mode=" + options.recompute +
          "},tgpt-recompute,tgpt-add-optimizer{max-grad-norm=" + exact(options.maxGradNorm) +
          " beta1=" + exact(options.beta1) + " beta2=" + exact(options.beta2) + " epsilon=" + exact(options.epsilon) +
-         " weight-decay=" + exact(options.weightDecay) + "}" + scaleLoss(options) + canonicalReduction(options);
+         " weight-decay=" + exact(options.weightDecay) + "}" + scaleLoss(options) + ",tgpt-advance-loss-gradient" +
+         canonicalReduction(options);
 }
 
 static bool isShared(const CompileOptions &options) {

@@ -63,3 +63,10 @@ llvm::SetVector<Value> MicroBatch::keptValues() const {
         kept.insert(operand);
   return kept;
 }
+
+int64_t MicroBatch::keptBytes() const {
+  int64_t bytes = 0;
+  for (Value value : keptValues())
+    bytes += bytesOf(value.getType());
+  return bytes;
+}

@@ -21,6 +21,8 @@ struct MicroBatch {
   static mlir::FailureOr<MicroBatch> of(mlir::ModuleOp module);
   /// Results of the forward that the backward uses, in order of use.
   llvm::SetVector<mlir::Value> keptValues() const;
+  /// Their bytes, of global tensors.
+  int64_t keptBytes() const;
 };
 
 /// The layer of an op, if it has one.

@@ -99,4 +99,48 @@ def Recompute : Pass<"tgpt-recompute", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
 }
 
+def AdvanceLossGradient : Pass<"tgpt-advance-loss-gradient", "::mlir::ModuleOp"> {
+  let summary = "compute the gradient of the loss where the loss is computed";
+  let description = [{
+    Moves ops of the backward into the forward where that has all they read: constants,
+    the loss scale, values of the forward. Only an op whose results may overwrite operands
+    that nothing else of the backward reads is moved, so that no more is kept between the
+    two: the gradient of the logits lies where the logits were, and what else it was
+    computed from is not kept any longer. It stands right behind the loss, where the
+    kernels of a device can read the logits once for both.
+
+    An op of the backward that a person or `tgpt-choose-recompute` has made to read
+    recomputed values stays, and so does one that reads a value of a later layer, which
+    its pipeline stage does not have in the forward.
+
+    **Input**
+    ```mlir
+    %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : ...
+    tgpt.accumulate %loss, @loss_sum : tensor<f32>
+    ...
+    tgpt.begin_backward
+    %seed = tgpt.fill {value = 1.0 : f64} : () -> tensor<f32>
+    %dlogits = tgpt.cross_entropy_grad %logits, %labels, %lse, %seed : ...
+    %dx = tgpt.linear_dgrad %dlogits, %w : ...
+    ```
+    **Output**
+    ```mlir
+    %seed = tgpt.fill {value = 1.0 : f64} : () -> tensor<f32>
+    %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : ...
+    %dlogits = tgpt.cross_entropy_grad %logits, %labels, %lse, %seed : ...
+    tgpt.accumulate %loss, @loss_sum : tensor<f32>
+    ...
+    tgpt.begin_backward
+    %dx = tgpt.linear_dgrad %dlogits, %w : ...
+    ```
+    Fails when the module has no micro-batch with a backward.
+  }];
+  let statistics = [
+    Statistic<"numAdvanced", "ops-advanced", "Number of ops moved into the forward">,
+    Statistic<"numDeclined", "ops-declined", "Number of ops that read nothing of the backward, but would keep more or need a later stage">,
+    Statistic<"bytesFreed", "bytes-freed", "Bytes that are no longer kept for the backward, of global tensors">,
+  ];
+  let dependentDialects = ["::tgpt::TgptDialect", "::mlir::func::FuncDialect"];
+}
+
 #endif // TGPT_PASSES_RECOMPUTE_PASSES_TD

@@ -89,13 +89,6 @@ private:
   llvm::DenseMap<Operation *, Operation *> clones;
 };
 
-int64_t keptBytes(const MicroBatch &microBatch) {
-  int64_t bytes = 0;
-  for (Value value : microBatch.keptValues())
-    bytes += bytesOf(value.getType());
-  return bytes;
-}
-
 struct RecomputePass : tgpt::impl::RecomputeBase<RecomputePass> {
   void runOnOperation() override {
     FailureOr<MicroBatch> microBatch = MicroBatch::of(getOperation());
@@ -104,11 +97,11 @@ struct RecomputePass : tgpt::impl::RecomputeBase<RecomputePass> {
     FailureOr<SmallVector<Operation *>> marked = takeDecisions(*microBatch);
     if (failed(marked))
       return signalPassFailure();
-    int64_t before = keptBytes(*microBatch);
+    int64_t before = microBatch->keptBytes();
     Recomputation recomputation(*marked);
     for (Operation *op : microBatch->backward)
       recomputation.redirect(op);
-    report(*marked, recomputation, before - keptBytes(*microBatch));
+    report(*marked, recomputation, before - microBatch->keptBytes());
   }
 
   /// The marked ops in program order; the marks are taken off.

@@ -105,8 +105,7 @@ int64_t expectedBytes(const Shape &shape, const Grid &grid, int64_t stage, const
     total += shape.tokens * 4; // the tokens
   if (stage == grid.pp - 1) {
     total += 2 * shape.tokens * shape.width / rowShards * bytes + normStatistics; // final norm: input and results
-    total += shape.tokens * shape.vocabulary / grid.tp * bytes;                   // logits
-    total += shape.tokens * (sumBytes + 4);                                       // log-sum-exp and labels
+    total += shape.tokens * shape.vocabulary / grid.tp * bytes;                   // gradient of the logits
   }
   return total;
 }

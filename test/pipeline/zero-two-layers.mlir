@@ -35,11 +35,12 @@
 // AHEAD-NEXT: "rms_norm"
 // AHEAD: plan.collective all_gather %zero.embed.decayed
 // AHEAD-NEXT: "rms_norm"
+// AHEAD: "cross_entropy_grad"
 // AHEAD: plan.segment backward
 // AHEAD: plan.collective all_gather %zero.embed.decayed
 // AHEAD: plan.collective all_gather %zero.layers.1.undecayed
 // AHEAD-NEXT: plan.collective all_gather %zero.layers.1.decayed
-// AHEAD: "cross_entropy_grad"
+// AHEAD: "linear_dgrad"
 // AHEAD: plan.collective all_gather %zero.layers.0.undecayed
 // AHEAD-NEXT: plan.collective all_gather %zero.layers.0.decayed
 // AHEAD: plan.segment update
