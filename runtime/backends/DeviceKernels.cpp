@@ -68,7 +68,7 @@ void tgpt::runtime::useFusedKernels(DeviceBackend &backend, std::span<const cuda
     std::vector<bool> isTaken(calls.size());
     std::vector<FusedCalls> found;
     addPairs(calls, products, isTaken, found);
-    for (auto find : {cuda::findResidualNorms, cuda::findTensorGroups})
+    for (auto find : {cuda::findResidualNorms, cuda::findLossGradients, cuda::findTensorGroups})
       for (cuda::CallGroup &group : find(calls, table, isTaken))
         found.push_back(fusedCallsOf(group));
     return found;

@@ -10,7 +10,8 @@
 //   - Pairs that products do with their epilogues round once where two calls round twice: the
 //     loss, of 10 to 20 roundings of logits below 1, may differ by some of them (unit 6e-8
 //     and 4e-3), the gradient's norm, of sums of some hundred terms, by as many relative units.
-//   - Norms with the residual's sum, and launches for many tensors, change no bit.
+//   - Norms with the residual's sum, losses with their gradient, and launches for many tensors,
+//     change no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,25 +107,28 @@ TEST(FusedCalls, NoProductsWhereAnOrderIsAskedFor) {
 
 /// LLaMA has neither gelu nor biases, but residuals, norms and parameters. Each layer has two norms, and the model a
 /// last one: each reads a sum, but for the first, which reads the embedding; and each gradient is added to one, but
-/// for the last's.
+/// for the last's. The loss has its gradient behind it.
 TEST(FusedCalls, ALlamaHasNormsAndParameters) {
   EXPECT_EQ(text(Job(compileNano("nano", "--dtype=bf16"), optionsOf(Fused::All)).fusedCalls()),
-            "adamw, cast 2 of 76\nadd, rms_norm 8 of 16\nfill 1 of 40\nrms_norm_grad, add 8 of 16\n"
-            "sum_squares 1 of 38\n");
+            "adamw, cast 2 of 76\nadd, rms_norm 8 of 16\ncross_entropy, cross_entropy_grad 1 of 2\n"
+            "fill 1 of 40\nrms_norm_grad, add 8 of 16\nsum_squares 1 of 38\n");
 }
 
-TEST(FusedCalls, NormsWithSumsAndManyTensorsChangeNoBit) {
-  for (auto [name, flags] : {std::pair("nano-gpt2", "--dtype=bf16"),
-                             {"nano-gpt2", "--dtype=f16 --dp=2 --overlap"},
-                             {"nano", "--dtype=f32 --tp=2 --sp --overlap"},
-                             {"nano", "--dtype=bf16 --dp=2 --zero=2 --pp=2 --micro-batches=2 --overlap"},
-                             {"nano-gpt2", "--dtype=f32 --reduction=canonical --micro-batches=2"}}) {
+/// Each dp rank of the last stage has a loss with its gradient; where ranks share the vocabulary, and where bits must
+/// not depend on their number, the loss is steps.
+TEST(FusedCalls, NormsLossesAndManyTensorsChangeNoBit) {
+  for (auto [name, flags, losses] : {std::tuple("nano-gpt2", "--dtype=bf16", 1),
+                                     {"nano-gpt2", "--dtype=f16 --dp=2 --overlap", 2},
+                                     {"nano", "--dtype=f32 --tp=2 --sp --overlap", 0},
+                                     {"nano", "--dtype=bf16 --dp=2 --zero=2 --pp=2 --micro-batches=2 --overlap", 2},
+                                     {"nano-gpt2", "--dtype=f32 --reduction=canonical --micro-batches=2", 0}}) {
     plan::Plan plan = compileNano(name, flags);
     Trained apart = train(plan, Fused::Nothing), groups = train(plan, Fused::Groups);
     EXPECT_TRUE(isSame(groups.outcome, apart.outcome)) << name << " " << flags;
     EXPECT_LT(groups.launches, apart.launches) << name << " " << flags;
     EXPECT_GT(groups.counts[std::string(name) == "nano" ? "rms_norm_grad, add" : "layer_norm_grad, add"].calls, 0)
         << flags;
+    EXPECT_EQ(groups.counts["cross_entropy, cross_entropy_grad"].calls, losses) << name << " " << flags;
   }
 }
 
@@ -139,8 +143,10 @@ TEST(FusedCalls, LaunchesOfAGpt2OfTwelveLayers) {
   std::ofstream(path) << written;
   plan::Plan plan = compileRecipe(path, "--dtype=bf16", "--sequence-length=4");
   Trained apart = train(plan, Fused::Nothing, 1), groups = train(plan, Fused::Groups, 1);
-  EXPECT_EQ(text(groups.counts), "adamw, cast 2 of 392\nadd, layer_norm 25 of 50\nfill 1 of 198\n"
+  EXPECT_EQ(text(groups.counts), "adamw, cast 2 of 392\nadd, layer_norm 25 of 50\n"
+                                 "cross_entropy, cross_entropy_grad 1 of 2\nfill 1 of 198\n"
                                  "layer_norm_grad, add 24 of 48\nsum_squares 1 of 196\n");
-  // adamw and cast 5 for 392, sum_squares 4 for 392, fill 1 for 198, and a launch less for each norm with a sum.
-  EXPECT_EQ(apart.launches - groups.launches, 387 + 388 + 197 + 49u);
+  // adamw and cast 5 for 392, sum_squares 4 for 392, fill 1 for 198, and a launch less for each norm with a sum and
+  // for the loss.
+  EXPECT_EQ(apart.launches - groups.launches, 387 + 388 + 197 + 49 + 1u);
 }

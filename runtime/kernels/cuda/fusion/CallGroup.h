@@ -29,8 +29,16 @@ struct CallGroup {
   KernelCall call() const { return {inputs, outputs, &attributes}; }
 };
 
+/// Whether every result lies apart from all that is read and written, or just on an operand of its own and the first
+/// operand's size, of which a thread reads an element before it writes one there.
+bool resultsLieWell(const CallGroup &group);
+
 /// Sums that a norm reads, and sums with what a norm's gradient makes (ResidualNorms.cpp).
 std::vector<CallGroup> findResidualNorms(std::span<const PlannedCall> calls, std::span<const DeviceKernel> kernels,
+                                         std::vector<bool> &isTaken);
+
+/// Losses, and the gradients of their logits (LossGradients.cpp).
+std::vector<CallGroup> findLossGradients(std::span<const PlannedCall> calls, std::span<const DeviceKernel> kernels,
                                          std::vector<bool> &isTaken);
 
 /// Calls of one kernel for one tensor each, which a launch does together (TensorGroups.cpp).

@@ -40,6 +40,12 @@ bool cuda::commute(const KernelCall &call, const PlannedCall &earlier) {
   return true;
 }
 
+bool cuda::mayMoveUp(std::span<const PlannedCall> calls, size_t from, size_t to) {
+  auto between = calls.subspan(to + 1, from - to - 1);
+  return std::all_of(between.begin(), between.end(),
+                     [&](const PlannedCall &earlier) { return commute(calls[from].call, earlier); });
+}
+
 void TouchedBytes::Ranges::add(const TensorView &view) {
   uintptr_t begin = beginOf(view), end = endOf(view);
   auto next = ends.upper_bound(begin);

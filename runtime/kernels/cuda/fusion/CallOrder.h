@@ -37,6 +37,9 @@ bool isSame(const TensorView &a, const TensorView &b);
 /// Whether `call` may run before `earlier` as well as after it.
 bool commute(const KernelCall &call, const PlannedCall &earlier);
 
+/// Whether the call at `from` may run behind that at `to`, before all that stand between.
+bool mayMoveUp(std::span<const PlannedCall> calls, size_t from, size_t to);
+
 /// Bytes that some kernel calls read and write: whether one more may run before all of them.
 class TouchedBytes {
 public:

@@ -41,22 +41,6 @@ static const NormKernel *normOf(std::string_view kernel) {
   return found == std::end(norms) ? nullptr : found;
 }
 
-/// Every result lies apart from all that is read and written, or just on a matrix of its size that is read.
-static bool resultsLieWell(const CallGroup &group) {
-  for (size_t o = 0; o < group.outputs.size(); ++o) {
-    const TensorView &output = group.outputs[o];
-    for (const TensorView &input : group.inputs) {
-      bool isOnMatrix = isSame(output, input) && output.elements() == group.inputs[0].elements() &&
-                        output.dtype == group.inputs[0].dtype;
-      if (overlap(output, input) && !isOnMatrix)
-        return false;
-    }
-    if (overlapAny(output, std::span(group.outputs).first(o)))
-      return false;
-  }
-  return true;
-}
-
 /// z = x + y and its norm, where `norm` reads what `sum` makes.
 static bool joinSumAndNorm(const KernelCall &sum, const KernelCall &norm, CallGroup &group) {
   const TensorView &x = sum.inputs[0], &y = sum.inputs[1], &z = sum.outputs[0];
@@ -95,12 +79,6 @@ static bool isJoinable(const PlannedCall &first, const PlannedCall &second, Call
     return second.kernel == "add" && joinGradientAndSum(first, second.call, group);
   const NormKernel *norm = normOf(second.kernel);
   return first.kernel == "add" && norm && !norm->isGradient && joinSumAndNorm(first.call, second.call, group);
-}
-
-static bool mayMoveUp(std::span<const PlannedCall> calls, size_t from, size_t to) {
-  auto between = calls.subspan(to + 1, from - to - 1);
-  return std::all_of(between.begin(), between.end(),
-                     [&](const PlannedCall &earlier) { return commute(calls[from].call, earlier); });
 }
 
 std::vector<CallGroup> cuda::findResidualNorms(std::span<const PlannedCall> calls,

@@ -42,6 +42,14 @@ public:
     return add("rms_norm_grad", {view(dy), view(x), vector(20), statistics(21)}, {view(dx), vector(22)}, own,
                isTakenOnce);
   }
+  /// The loss of logits at `x`, and its gradient at `dx`; labels, dloss and what the loss makes lie from 40 on.
+  Segment &loss(int64_t x, Attributes own = {}) {
+    return add("cross_entropy", {view(x), view(40, {rows}, DType::I32)}, {scalar(41), scalar(42), statistics(43)}, own);
+  }
+  Segment &lossGradient(int64_t x, int64_t dx, Attributes own = {}, int64_t lse = 43) {
+    return add("cross_entropy_grad", {view(x), view(40, {rows}, DType::I32), statistics(lse), scalar(44)}, {view(dx)},
+               own);
+  }
   Segment &sum(int64_t x, int64_t y, int64_t z) { return add("add", {view(x), view(y)}, {view(z)}); }
   Segment &adamw(int64_t param, double decay) {
     Attributes own;
@@ -56,8 +64,9 @@ public:
   std::vector<cuda::CallGroup> groups() {
     std::vector<bool> isTaken(calls.size());
     std::vector<cuda::CallGroup> found = findResidualNorms(calls, cuda::emulated::kernelTable(), isTaken);
-    for (cuda::CallGroup &group : findTensorGroups(calls, cuda::emulated::kernelTable(), isTaken))
-      found.push_back(std::move(group));
+    for (auto find : {cuda::findLossGradients, cuda::findTensorGroups})
+      for (cuda::CallGroup &group : find(calls, cuda::emulated::kernelTable(), isTaken))
+        found.push_back(std::move(group));
     return found;
   }
   /// "add, rms_norm: 0 1; adamw: 2 4"
@@ -116,6 +125,45 @@ TEST(ResidualNormGroups, NotWhereOthersTakeTheGradientOrMemoryForbidsIt) {
               s.add("add", {s.view(0), s.view(1, {2})}, {s.view(4)}).norm(4, 6);
             }),
             "");
+}
+
+TEST(LossGradientGroups, TheEndOfAForward) {
+  Segment segment;
+  segment.loss(0).lossGradient(0, 0).loss(1).add("accumulate", {segment.scalar(45)}, {segment.scalar(46)});
+  segment.lossGradient(1, 2);
+  EXPECT_EQ(segment.text(), "cross_entropy, cross_entropy_grad: 0 1; cross_entropy, cross_entropy_grad: 2 4")
+      << "in place, and apart";
+  std::vector<cuda::CallGroup> found = segment.groups();
+  EXPECT_EQ(found[0].inputs.size(), 3u);
+  EXPECT_EQ(found[0].inputs[2].data, segment.scalar(44).data);
+  EXPECT_EQ(found[0].outputs[3].data, segment.view(0).data);
+  EXPECT_EQ(found[0].workspaceBytes, size_t(256)) << "as the loss alone: a number in f64 a token";
+}
+
+TEST(LossGradientGroups, NotWhereTheyAreOfOthersOrMemoryForbidsIt) {
+  auto text = [](auto write) {
+    Segment segment;
+    write(segment);
+    return segment.text();
+  };
+  auto with = [](std::string name, auto value) {
+    Attributes attributes;
+    attributes.set(std::move(name), value);
+    return attributes;
+  };
+  EXPECT_EQ(text([](Segment &s) { s.loss(0).lossGradient(1, 2); }), "") << "of other logits";
+  EXPECT_EQ(text([](Segment &s) { s.loss(0).lossGradient(0, 0, {}, 47); }), "") << "of another lse";
+  EXPECT_EQ(text([&](Segment &s) { s.loss(0).lossGradient(0, 0, with("z_loss", 1e-4)); }), "") << "of another loss";
+  EXPECT_EQ(text([&](Segment &s) { s.loss(0, with("vocabulary", int64_t(7))).lossGradient(0, 0); }), "");
+  EXPECT_EQ(text([&](Segment &s) { s.loss(0).lossGradient(0, 0, with("vocab_offset", int64_t(8))); }), "");
+  EXPECT_EQ(text([&](Segment &s) { s.loss(0).lossGradient(0, 0, with("vocabulary", int64_t(8))); }),
+            "cross_entropy, cross_entropy_grad: 0 1")
+      << "all columns, said or not";
+  EXPECT_EQ(text([](Segment &s) { s.loss(0).add("copy", {s.view(0)}, {s.view(3)}).lossGradient(0, 0); }), "")
+      << "the logits are read between";
+  EXPECT_EQ(text([](Segment &s) { s.loss(0).add("fill", {}, {s.scalar(44)}).lossGradient(0, 0); }), "")
+      << "dloss is made between";
+  EXPECT_EQ(text([](Segment &s) { s.loss(0).lossGradient(0, 40); }), "") << "the gradient lies on the labels";
 }
 
 TEST(TensorGroups, TheUpdateOfAPlan) {

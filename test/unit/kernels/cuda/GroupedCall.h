@@ -30,6 +30,13 @@ inline std::vector<runtime::TensorView> viewsOf(std::vector<Tensor> &tensors) {
   return views;
 }
 
+inline void expectSameBits(const std::vector<Tensor> &got, const std::vector<Tensor> &expected,
+                           const std::string &label) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t o = 0; o < got.size(); ++o)
+    EXPECT_EQ(got[o].bytes(), expected[o].bytes()) << label << ": output " << o;
+}
+
 /// Runs a kernel of the device's table, in emulation or on a GPU, as the program's other tests do; with bytes of
 /// workspace beyond what it asks for.
 void runKernel(std::string_view name, const runtime::KernelCall &call, size_t moreWorkspace = 0);

@@ -96,13 +96,6 @@ struct Residual {
 };
 } // namespace
 
-static void expectSameBits(const std::vector<Tensor> &got, const std::vector<Tensor> &expected,
-                           const std::string &label) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (size_t o = 0; o < got.size(); ++o)
-    EXPECT_EQ(got[o].bytes(), expected[o].bytes()) << label << ": output " << o;
-}
-
 /// z by the reference of `add`, the norm by its own, of the very z.
 static void judgeForward(const Residual &residual, const std::vector<Tensor> &got) {
   const Tensor &z = got.back();
