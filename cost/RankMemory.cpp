@@ -23,13 +23,19 @@ double keyValueWidth(const ModelShape &shape, const Execution &run) {
   return std::max(shape.keyValueWidth() / run.tp, shape.headDim);
 }
 
+/// Elements of queries and keys that head norms read: what rope reads is their result.
+double headNormWidth(const ModelShape &shape, const Execution &run) {
+  return shape.qkNorm ? shape.queryWidth() / run.tp + keyValueWidth(shape, run) : 0;
+}
+
 /// What a layer saves where nothing is recomputed, less the core of attention.
 double savedWithoutCore(const ModelShape &shape, const Execution &run) {
   // Norms' inputs and results, the residual dropouts' masks: whole on every tp rank, unless along the sequence.
   double whole = (4 + 4 + (shape.dropout ? 2 : 0)) * shape.hidden / (run.sequenceParallel ? run.tp : 1);
   // q, k, v, the weighted sum; GELU's input and result, or gate, up and their product.
   double sharded = (2 + 2) * shape.queryWidth() + (shape.gatedMlp ? 6 : 4) * shape.ffnHidden;
-  return tokens(shape, run) * (whole + sharded / run.tp + 4 * keyValueWidth(shape, run)) * run.elementBytes / 2;
+  double heads = 4 * keyValueWidth(shape, run) + 2 * headNormWidth(shape, run);
+  return tokens(shape, run) * (whole + sharded / run.tp + heads) * run.elementBytes / 2;
 }
 
 /// The same where norms, activations and the core of attention are computed again: the inputs of the norms, q, k and v,
@@ -38,7 +44,7 @@ double savedSelectively(const ModelShape &shape, const Execution &run) {
   double residual = shape.hidden / (run.sequenceParallel ? run.tp : 1);
   double sharded = shape.queryWidth() + (shape.gatedMlp ? 2 : 1) * shape.ffnHidden;
   double masks = (shape.dropout ? 2 : 0) * residual; // a byte each
-  double elements = 2 * residual + sharded / run.tp + 2 * keyValueWidth(shape, run);
+  double elements = 2 * residual + sharded / run.tp + 2 * keyValueWidth(shape, run) + headNormWidth(shape, run);
   return tokens(shape, run) * (elements * run.elementBytes + masks);
 }
 

@@ -198,9 +198,6 @@ private:
       part.because("dropout's masks are drawn again", -layers * tokens * 2 * shape.hidden / whole);
     if (drawsMasks())
       part.because("samples and step, which masks are drawn from", slotsOfLayers() * 4 * (run.microBatch + 1));
-    double heads = shape.queryWidth() / run.tp + std::max(shape.keyValueWidth() / run.tp, shape.headDim);
-    if (shape.qkNorm && run.recompute != cost::Recompute::Full)
-      part.because("queries and keys before their norms", layers * bytes * tokens * heads);
   }
 
   ComparedPart activations() const {
