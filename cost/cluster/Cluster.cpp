@@ -53,6 +53,16 @@ Software withoutOverlap(Software software) {
   return software;
 }
 
+Machine Cluster::machine() const {
+  Machine machine = {ratesOf(device), topology, software};
+  if (coresPerNode > 0)
+    for (GemmCurve &curve : machine.device.gemm) {
+      curve.units = curve.tileM = curve.tileN = 1; // the roofline, as a plan's kernels are timed
+      curve.kHalf = curve.waveSoftness = 0;
+    }
+  return machine;
+}
+
 Topology singleNode(const DeviceProfile &device) {
   constexpr double large = 1e9;
   Topology topology;

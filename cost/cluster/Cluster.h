@@ -50,8 +50,8 @@ struct Cluster {
   Software software;                     ///< tgpt's runtime on this hardware
   std::optional<MeasuredRates> measured; ///< of single kernels and collectives, where the file has them
 
-  /// The same, as the closed forms of a step take it.
-  Machine machine() const { return {ratesOf(device), topology, software}; }
+  /// The same, as the closed forms of a step take it. A core has no multiprocessors that tiles are shared out to.
+  Machine machine() const;
 };
 
 /// What tgpt's own runtime makes of hardware, where a file doesn't say otherwise: of plans compiled with --overlap.

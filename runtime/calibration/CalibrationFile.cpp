@@ -125,8 +125,11 @@ static void printSummary(const Calibration &calibration, double seconds, std::os
       device.memoryBytesPerSecond / 1e9);
   out << line;
   const cost::ExchangeRate &two = calibration.cluster.measured->exchanges.at("all_reduce").front();
-  std::snprintf(line, sizeof line, "all_reduce of two ranks: %.1f us and %.2f GB/s\n", two.latencySeconds * 1e6,
-                two.secondsPerByte > 0 ? 1e-9 / two.secondsPerByte : 0);
+  if (two.secondsPerByte > 0)
+    std::snprintf(line, sizeof line, "all_reduce of two ranks: %.1f us and %.2f GB/s\n", two.latencySeconds * 1e6,
+                  1e-9 / two.secondsPerByte);
+  else // the fit found nothing above the noise
+    std::snprintf(line, sizeof line, "all_reduce of two ranks: %.1f us, however large\n", two.latencySeconds * 1e6);
   out << line;
   out << calibration.kernels.size() << " kernels and " << calibration.exchanges.size()
       << " exchanges; spread of the measurements " << percent(calibration.meanSpread()) << " in the mean, "

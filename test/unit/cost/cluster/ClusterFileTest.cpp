@@ -48,6 +48,19 @@ TEST(ClusterFileTest, shippedFilesAreReadAndHaveSources) {
   EXPECT_GE(count, 5);
 }
 
+// A product of few results fills few multiprocessors of a GPU, but a core: it takes what its operations take.
+TEST(ClusterFileTest, productsOnCoresHaveNoTiles) {
+  constexpr Gemm small = {.m = 64, .n = 64, .k = 1024, .operandBytes = 4, .resultBytes = 4};
+  Cluster cpu = readClusterFile(clusters / "laptop-cpu.yaml");
+  Machine core = cpu.machine();
+  const DeviceProfile &device = cpu.device;
+  double operations = small.flops() / (device.matrixFlopsPerSecond[Dtype::F32] * device.matrixEfficiency.at(1e13));
+  EXPECT_NEAR(gemmSeconds(core.device.curve(OperandType::Bits32), device.memoryBytesPerSecond, small),
+              device.kernelLaunchSeconds + operations, 1e-12);
+  Machine gpu = readClusterFile(clusters / "dgx-h100.yaml").machine();
+  EXPECT_GT(gpu.device.curve(OperandType::Bits32).tileM, 1);
+}
+
 /// The error about the H100's file with `from` replaced by `to`.
 std::string errorWith(const std::string &from, const std::string &to) {
   std::string text = textOf(clusters / "dgx-h100.yaml");
