@@ -38,6 +38,7 @@ private:
   SegmentPacking packSegments(const SlotArrangement &arrangement, int64_t goodBytes) const;
   SegmentPacking packWithStep(const SlotArrangement &arrangement) const;
   SegmentPacking packBoth(SlotArrangement arrangement, int64_t goodBytes, size_t mostPlaces = mostSearched) const;
+  SegmentPacking packWithRoom(const SlotArrangement &arrangement, int64_t goodBytes) const;
   std::vector<SlotSize> largerSlots(const SegmentPacking &packing) const;
   std::vector<SlotSize> sizesThatFit(const SegmentPacking &packing) const;
   std::vector<SlotArrangement> enlarged(const SegmentPacking &packing) const;
@@ -103,6 +104,20 @@ SegmentPacking StagePacker::packBoth(SlotArrangement arrangement, int64_t goodBy
     return packing;
   SegmentPacking withStep = packWithStep(arrangement);
   return withStep.bytes() < packing.bytes() ? withStep : packing;
+}
+
+/// The same, and where what is kept makes room for what lies in scratch, if that is smaller.
+SegmentPacking StagePacker::packWithRoom(const SlotArrangement &arrangement, int64_t goodBytes) const {
+  SegmentPacking packing = packBoth(arrangement, goodBytes);
+  if (packing.bytes() <= goodBytes || packing.scratchBytes == 0)
+    return packing;
+  std::optional<SlotArrangement> withRoom = withRoomInSlots(stage, packing);
+  if (!withRoom)
+    return packing;
+  if (withRoom->lot)
+    withRoom->measureLot();
+  SegmentPacking next = packBoth(*withRoom, goodBytes);
+  return next.bytes() < packing.bytes() ? next : packing;
 }
 
 /// Slot sizes that let what lies behind a slot into it, where that may be worth it.
@@ -211,7 +226,7 @@ SegmentPacking StagePacker::enlarge(SegmentPacking packing, int64_t goodBytes) c
         arrangement.measureLot();
       if (leastBytesWithStep(stage, arrangement) >= packing.bytes())
         continue;
-      if (SegmentPacking next = packBoth(arrangement, goodBytes); next.bytes() < packing.bytes())
+      if (SegmentPacking next = packWithRoom(arrangement, goodBytes); next.bytes() < packing.bytes())
         packing = std::move(next);
     }
     if (packing.bytes() == before)
@@ -233,7 +248,7 @@ void StagePacker::packFamily(const std::vector<SlotArrangement> &family, int64_t
   for (auto [least, i] : order) {
     if (least >= best.bytes() || best.bytes() <= goodBytes)
       break;
-    packed.push_back(packBoth(family[i], goodBytes));
+    packed.push_back(packWithRoom(family[i], goodBytes));
     if (packed.back().bytes() < best.bytes())
       best = packed.back();
   }
@@ -268,6 +283,9 @@ PackingResult StagePacker::pack() {
     for (const std::vector<SlotArrangement> &family :
          arrangePages(stage.op, lifetimes, slots, alignment, grainBytes, cache))
       packFamily(family, goodLive, best);
+  if (best.bytes() > goodLive && !best.arrangement.lot)
+    if (SegmentPacking withRoom = packWithRoom(best.arrangement, goodLive); withRoom.bytes() < best.bytes())
+      best = std::move(withRoom);
   if (best.arrangement.lot && best.bytes() > goodLive)
     if (SegmentPacking last = packBoth(best.arrangement, goodLive, mostSearchedLast); last.bytes() < best.bytes())
       best = std::move(last);

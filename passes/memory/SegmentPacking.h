@@ -48,6 +48,10 @@ struct PackingResult {
 /// more.
 PackingResult packStage(const StageToPack &stage);
 
+/// The same arrangement, but what is kept lies where buffers that this packing has in scratch find room in a slot too;
+/// nothing where none does.
+std::optional<SlotArrangement> withRoomInSlots(const StageToPack &stage, const SegmentPacking &packing);
+
 } // namespace tgpt
 
 #endif // TGPT_PASSES_MEMORY_SEGMENTPACKING_H

@@ -230,6 +230,27 @@ TEST_P(MemoryPlanTest, ArenaIsWithinTwoPercentOfThePeak) {
   EXPECT_EQ(compiled, isLarge ? 5 : static_cast<int64_t>(grids().size()));
 }
 
+// A weight gradient reduces a bucket of 196,608 B to a piece of 98,304 B, as large as most of what a slot has left by
+// then: the piece lies there, and scratch has the bucket alone.
+TEST(ReducedPieceTest, LiesInTheSlot) {
+  ModelRecipe recipe = readModelRecipe(std::filesystem::path(TGPT_RECIPES_DIR) / "nano-gpt2.yaml");
+  plan::Plan plan = InProcessCompiler().compile(recipe, with(options(2, 4, 1, false, 8), [](auto &o) {
+                                                  o.schedule = "zero-bubble";
+                                                  o.zero = 3;
+                                                }));
+  MemoryReport report = memoryReportOf(plan);
+  expectSound(plan, report);
+  for (size_t stage : {0, 1}) {
+    const plan::StageProgram &program = *report.stages[stage].program;
+    std::map<plan::Region::Kind, int64_t> pieces;
+    for (const plan::Buffer &buffer : program.buffers())
+      if (buffer.name() == "weight_gradient.reduce_scatter")
+        ++pieces[program.regions(static_cast<int>(buffer.region())).kind()];
+    EXPECT_EQ(pieces, (std::map<plan::Region::Kind, int64_t>{{plan::Region::ACTIVATIONS, 1}})) << "stage " << stage;
+    EXPECT_LE(report.stages[stage].ratio(), 1.06) << "stage " << stage; // with the piece in scratch above 1.09
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Recipes, MemoryPlanTest, testing::ValuesIn(recipes()), [](const auto &info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
