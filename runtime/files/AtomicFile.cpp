@@ -29,7 +29,7 @@ static fs::path temporaryFor(const fs::path &path) {
 }
 
 AtomicFile::AtomicFile(fs::path path)
-    : path(std::move(path)), temporary(temporaryFor(this->path)), file(FileDescriptor::create(temporary)) {}
+    : path(std::move(path)), temporary(temporaryFor(this->path)), file(FileDescriptor::create(temporary, this->path)) {}
 
 AtomicFile::~AtomicFile() {
   if (!committed)

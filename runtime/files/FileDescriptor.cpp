@@ -36,11 +36,11 @@ FileDescriptor FileDescriptor::openToRead(const std::filesystem::path &path) {
   return file;
 }
 
-FileDescriptor FileDescriptor::create(const std::filesystem::path &path) {
+FileDescriptor FileDescriptor::create(const std::filesystem::path &path, const std::filesystem::path &nameInErrors) {
   int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    fail("create", path);
-  return FileDescriptor(descriptor, path);
+    fail("create", nameInErrors);
+  return FileDescriptor(descriptor, nameInErrors);
 }
 
 FileDescriptor::FileDescriptor(int descriptor, std::filesystem::path path)

@@ -19,8 +19,9 @@ class FileDescriptor {
 public:
   /// Opens an existing regular file; says what is wrong when it is missing, a directory or unreadable.
   static FileDescriptor openToRead(const std::filesystem::path &path);
-  /// Creates `path`, or empties it.
-  static FileDescriptor create(const std::filesystem::path &path);
+  /// Creates `path`, or empties it. Errors, later ones too, name it, or the file that it will become.
+  static FileDescriptor create(const std::filesystem::path &path) { return create(path, path); }
+  static FileDescriptor create(const std::filesystem::path &path, const std::filesystem::path &nameInErrors);
 
   FileDescriptor() = default;
   FileDescriptor(FileDescriptor &&other) noexcept;
@@ -39,7 +40,7 @@ public:
 private:
   FileDescriptor(int descriptor, std::filesystem::path path);
   int descriptor = -1;
-  std::filesystem::path path;
+  std::filesystem::path path; ///< that errors name
 };
 
 /// Makes the entries of a directory (new names, renames) durable.

@@ -50,6 +50,12 @@ TEST(AtomicFile, RefusesToReplaceADevice) {
             "cannot create '/dev/null': it is not a regular file");
 }
 
+// The file that is written until then has a name of its own, which nobody asked for.
+TEST(AtomicFile, ErrorsNameTheFileThatWasAskedFor) {
+  EXPECT_EQ(messageOf<Error>([] { AtomicFile file("/proc/trace.json"); }),
+            "cannot create '/proc/trace.json': No such file or directory");
+}
+
 TEST(MappedFile, ShowsTheBytes) {
   TemporaryDirectory directory;
   MappedFile file(directory.write("a", "abc"));
