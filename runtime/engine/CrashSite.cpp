@@ -21,6 +21,13 @@ using namespace tgpt::runtime;
 static constexpr int crashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static constexpr size_t stackBytes = 65536;
 
+/// AddressSanitizer has handlers of its own, which tell more.
+#if defined(__SANITIZE_ADDRESS__)
+static constexpr bool hasHandlers = false;
+#else
+static constexpr bool hasHandlers = true;
+#endif
+
 static thread_local const CrashSite *siteOfThread = nullptr;
 static std::atomic<const CrashSite *> lastSite{nullptr}; // of any thread
 
@@ -49,13 +56,11 @@ static void onCrash(int signal) {
 }
 
 static void installHandlers() {
-#if !defined(__SANITIZE_ADDRESS__)
   struct sigaction action = {};
   action.sa_handler = onCrash;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (int signal : crashSignals)
     ::sigaction(signal, &action, nullptr);
-#endif
 }
 
 namespace {
@@ -77,11 +82,11 @@ struct HandlerStack {
 } // namespace
 
 void tgpt::runtime::enterCrashSite(const CrashSite &site) {
-  static std::once_flag once;
-  std::call_once(once, installHandlers);
-#if !defined(__SANITIZE_ADDRESS__)
-  static thread_local HandlerStack stack;
-#endif
+  if constexpr (hasHandlers) {
+    static std::once_flag once;
+    std::call_once(once, installHandlers);
+    static thread_local HandlerStack stack;
+  }
   siteOfThread = &site;
   lastSite.store(&site);
 }
