@@ -9,11 +9,12 @@
 // kernel by itself, each collective between threads, the start and end of a step. The
 // time of a call is a sum of parts, none of them negative:
 //
-//   kernel      call + operations x per operation + bytes x per byte + items x per item
+//   kernel      pieces x per call + operations x per operation + bytes x per byte + items x per item
 //   collective  latency + bytes of the whole tensor x per byte, for a number of ranks
 //
 // Items are what an inner loop is entered for: results of a product, scores of attention,
-// rows of everything else (runtime/kernels/api/CallSize.h).
+// rows of everything else. A call is one piece; one of attention is a piece for each block of
+// a KV head of a sample (runtime/kernels/api/CallSize.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TGPT_COST_MEASUREDRATES_H
@@ -35,6 +36,7 @@ struct CallSize {
   double operations = 0; ///< of products and attention; else 0
   double bytes = 0;      ///< of all operands, each once
   double items = 0;
+  double pieces = 1; ///< that each have a start of their own
 };
 
 struct KernelRate {
@@ -44,7 +46,7 @@ struct KernelRate {
   double secondsPerItem = 0;
 
   double seconds(const CallSize &size) const {
-    return callSeconds + size.operations * secondsPerOperation + size.bytes * secondsPerByte +
+    return size.pieces * callSeconds + size.operations * secondsPerOperation + size.bytes * secondsPerByte +
            size.items * secondsPerItem;
   }
   bool operator==(const KernelRate &) const = default;

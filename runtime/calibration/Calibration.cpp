@@ -35,10 +35,13 @@ constexpr MeasuredDtype measuredDtypes[] = {
     {DType::F64, 0.30}, {DType::F32, 0.2}, {DType::BF16, 0.15}, {DType::F16, 0.15}};
 
 struct MeasuredCall {
+  Workload workload;
+  DType compute; ///< of the step that makes it
   std::string kernel;
   cost::Dtype dtype;
   cost::CallSize size;
-  Sample sample;
+  std::vector<double> seconds = {}; ///< of all rounds
+  Sample sample = {};
 };
 
 /// Measures in order; each part leaves its figures in the result.
@@ -51,7 +54,9 @@ private:
   void describeMachine();
   void measurePeaks();
   void measureMemory();
-  void measureKernels(DType compute);
+  void listCalls();
+  void measureCalls(DType compute, const SampleBudget &budget);
+  void measureKernels();
   void measureExchanges();
   void measureStep();
   void measureBusyCores();
@@ -147,14 +152,42 @@ void Measurement::measureMemory() {
 }
 
 /// What has another dtype (the optimizer, in f32 beside bf16) is measured where that is the compute dtype.
-void Measurement::measureKernels(DType compute) {
-  for (const Workload &workload : stepCalls(compute, options.isQuick)) {
-    CallViews views(workload);
-    cost::Dtype dtype = rateDtype(views.call());
-    if (static_cast<DType>(dtype) == compute || workload.kernel == "cast")
-      calls.push_back({rateName(workload.kernel, views.call()), dtype, callSize(workload.kernel, views.call()),
-                       sampleKernel(workload, budget(0.02))});
-  }
+void Measurement::listCalls() {
+  for (auto [compute, share] : measuredDtypes)
+    for (Workload &workload : stepCalls(compute, options.isQuick)) {
+      CallViews views(workload);
+      cost::Dtype dtype = rateDtype(views.call());
+      if (static_cast<DType>(dtype) == compute || workload.kernel == "cast")
+        calls.push_back({workload, compute, rateName(workload.kernel, views.call()), dtype,
+                         callSize(workload.kernel, views.call())});
+    }
+}
+
+void Measurement::measureCalls(DType compute, const SampleBudget &budget) {
+  for (MeasuredCall &call : calls)
+    if (call.compute == compute) {
+      std::vector<double> seconds = kernelSeconds(call.workload, budget);
+      call.seconds.insert(call.seconds.end(), seconds.begin(), seconds.end());
+    }
+}
+
+/// In rounds: a shared machine may be slow for some seconds. Then that is a part of what each call has, and not all of
+/// what some have.
+void Measurement::measureKernels() {
+  const int rounds = options.isQuick ? 1 : 3;
+  SampleBudget ofRound = budget(0.02 / rounds);
+  if (rounds > 1)
+    ofRound.least = 2, ofRound.most = 5;
+  listCalls();
+  for (int round = 1; round <= rounds; ++round)
+    for (auto [dtype, share] : measuredDtypes) {
+      advance("kernels in " + std::string(name(dtype)) +
+                  (rounds > 1 ? ", round " + std::to_string(round) + " of " + std::to_string(rounds) : ""),
+              share / rounds);
+      measureCalls(dtype, ofRound);
+    }
+  for (MeasuredCall &call : calls)
+    call.sample = sampleOf(call.seconds);
 }
 
 void Measurement::fitKernels() {
@@ -270,10 +303,7 @@ Calibration Measurement::run() {
   measurePeaks();
   advance("memory", 0.02);
   measureMemory();
-  for (auto [dtype, share] : measuredDtypes) {
-    advance("kernels in " + std::string(name(dtype)), share);
-    measureKernels(dtype);
-  }
+  measureKernels();
   fitKernels();
   setDeviceCurves();
   advance("collectives", 0.08);

@@ -114,7 +114,7 @@ double tgpt::runtime::calibration::meanError(const std::array<double, 4> &factor
 }
 
 Observation tgpt::runtime::calibration::observe(const cost::CallSize &size, double seconds) {
-  return {{1, size.operations, size.bytes, size.items}, seconds};
+  return {{size.pieces, size.operations, size.bytes, size.items}, seconds};
 }
 
 tgpt::cost::KernelRate tgpt::runtime::calibration::rateOf(const std::array<double, 4> &factors) {

@@ -29,7 +29,7 @@ std::array<double, 4> fitFactors(const std::vector<Observation> &observations);
 /// The mean of |predicted / measured - 1|.
 double meanError(const std::array<double, 4> &factors, const std::vector<Observation> &observations);
 
-/// The parts of a call: 1, operations, bytes, items.
+/// The parts of a call: pieces, operations, bytes, items.
 Observation observe(const cost::CallSize &size, double seconds);
 cost::KernelRate rateOf(const std::array<double, 4> &factors);
 

@@ -25,7 +25,7 @@ using namespace tgpt::runtime::calibration;
 
 /// Of the sets of operands together: more than a core's second-level cache has.
 static constexpr double leastBytes = 4 << 20;
-static constexpr int mostSets = 32;
+static constexpr int mostSets = 128;
 /// Shorter stretches than this are not told from the clock's own time.
 static constexpr double leastStretchSeconds = 50e-6;
 
@@ -59,7 +59,7 @@ private:
 };
 } // namespace
 
-Sample tgpt::runtime::calibration::sampleKernel(const Workload &workload, const SampleBudget &budget) {
+std::vector<double> tgpt::runtime::calibration::kernelSeconds(const Workload &workload, const SampleBudget &budget) {
   omp_set_num_threads(1);
   const Kernel *kernel = findKernel(KernelBackend::Cpu, workload.kernel);
   if (!kernel)
@@ -77,7 +77,11 @@ Sample tgpt::runtime::calibration::sampleKernel(const Workload &workload, const 
     total += stretch;
     seconds.push_back(stretch / calls);
   }
-  return sampleOf(std::move(seconds));
+  return seconds;
+}
+
+Sample tgpt::runtime::calibration::sampleKernel(const Workload &workload, const SampleBudget &budget) {
+  return sampleOf(kernelSeconds(workload, budget));
 }
 
 Sample tgpt::runtime::calibration::sampleKernelBeside(const Workload &workload, int64_t others,

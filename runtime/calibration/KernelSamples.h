@@ -18,7 +18,10 @@
 
 namespace tgpt::runtime::calibration {
 
-/// One call of the cpu kernels, on the calling thread alone. Throws Error where the kernel refuses it.
+/// Seconds of a call of a cpu kernel in each of some stretches of calls, on the calling thread alone. Throws Error
+/// where the kernel refuses it.
+std::vector<double> kernelSeconds(const Workload &workload, const SampleBudget &budget);
+/// Their median.
 Sample sampleKernel(const Workload &workload, const SampleBudget &budget);
 /// The same while so many other threads do such calls as well, each on operands of its own.
 Sample sampleKernelBeside(const Workload &workload, int64_t others, const SampleBudget &budget);

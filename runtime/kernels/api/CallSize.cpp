@@ -7,6 +7,7 @@
 #include "runtime/kernels/api/CallSize.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace tgpt::runtime;
 using tgpt::cost::CallSize;
@@ -33,12 +34,17 @@ static CallSize ofProducts(CallSize size, const KernelCall &call, size_t terms) 
   return size;
 }
 
-static CallSize ofAttention(CallSize size, const KernelCall &call, const TensorView &q, double operationsOfChannel) {
+/// Queries q[b,s,heads c], keys k[b,s,kvHeads c].
+static CallSize ofAttention(CallSize size, const KernelCall &call, const TensorView &q, const TensorView &k,
+                            double operationsOfChannel) {
+  constexpr double blockRows = 64;
   auto headDim = static_cast<double>(call.attributes->integer("head_dim", 1));
   auto positions = static_cast<double>(q.dim(1));
   bool isCausal = call.attributes->integer("causal") != 0;
   size.items = static_cast<double>(q.elements()) / headDim * (isCausal ? (positions + 1) / 2 : positions);
   size.operations = operationsOfChannel * headDim * size.items;
+  size.pieces =
+      static_cast<double>(q.dim(0)) * static_cast<double>(k.dim(2)) / headDim * std::ceil(positions / blockRows);
   return size;
 }
 
@@ -62,9 +68,9 @@ CallSize tgpt::runtime::callSize(std::string_view kernel, const KernelCall &call
   if (kernel == "linear_dgrad_sum")
     return ofProducts(size, call, call.inputs.size() / 2);
   if (kernel == "attention")
-    return ofAttention(size, call, call.inputs[0], 4);
+    return ofAttention(size, call, call.inputs[0], call.inputs[1], 4);
   if (kernel == "attention_grad")
-    return ofAttention(size, call, call.inputs[0], 10);
+    return ofAttention(size, call, call.inputs[1], call.inputs[2], 10);
   if (kernel == "rope")
     return ofHeads(size, call, call.attributes->integer("head_dim", 1));
   if (kernel == "head_norm" || kernel == "head_norm_grad") // the last input is a head's weight

@@ -9,8 +9,10 @@
 //
 //   linear, linear_dgrad, linear_wgrad, linear_dgrad_sum
 //                     operations 2 m n k, items m n: what the product gives
-//   attention         operations 4 c a score, items the scores: half of s^2 where it is causal
-//   attention_grad    operations 10 c a score
+//   attention         operations 4 c a score, items the scores: half of s^2 where it is causal;
+//                     pieces the blocks of 64 queries of all samples' KV heads, each with
+//                     products of its own
+//   attention_grad    operations 10 c a score; items and pieces as above
 //   rope, head_norm, head_norm_grad
 //                     bytes of all operands, items the heads of all positions
 //   embedding         bytes of the rows that are read and written, not of the table

@@ -10,11 +10,15 @@
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace tgpt::runtime;
 
-void tgpt::runtime::fillWithValues(const TensorView &view) {
-  for (int64_t i = 0; i < view.elements(); ++i) {
+/// Values repeat after so many elements, of reals and of ids.
+static constexpr int64_t period = 61 * 16;
+
+static void fillOneByOne(const TensorView &view, int64_t elements) {
+  for (int64_t i = 0; i < elements; ++i) {
     double value = 0.25 + double(i % 61) / 256;
     switch (view.dtype) {
     case DType::F64: view.as<double>()[i] = value; break;
@@ -24,6 +28,14 @@ void tgpt::runtime::fillWithValues(const TensorView &view) {
     case DType::I32: view.as<int32_t>()[i] = int32_t(i * 7 % 16); break;
     }
   }
+}
+
+void tgpt::runtime::fillWithValues(const TensorView &view) {
+  fillOneByOne(view, std::min(view.elements(), period));
+  auto *bytes = static_cast<char *>(view.data);
+  size_t all = view.bytes();
+  for (size_t filled = size_t(period) * sizeInBytes(view.dtype); filled < all; filled *= 2)
+    std::memcpy(bytes + filled, bytes, std::min(filled, all - filled));
 }
 
 TensorView tgpt::runtime::viewOf(const OperandShape &operand) {

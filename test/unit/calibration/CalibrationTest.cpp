@@ -11,7 +11,9 @@
 #include "runtime/calibration/ExchangeSamples.h"
 #include "runtime/calibration/KernelSamples.h"
 #include "runtime/calibration/ProbeCalls.h"
+#include "runtime/kernels/api/CallSize.h"
 #include "runtime/kernels/api/Registry.h"
+#include "runtime/kernels/bench/CallOperands.h"
 #include "runtime/plan/Error.h"
 
 #include <algorithm>
@@ -89,6 +91,46 @@ TEST(Calibration, HasEveryExchange) {
     for (const cost::ExchangeRate &rate : ofRanks)
       EXPECT_GT(rate.latencySeconds + rate.secondsPerByte, 0) << name;
   }
+}
+
+/// Seconds of the calls of a step, by a rate of which every part counts.
+double secondsOf(const ModelSizes &sizes, std::string_view kernel) {
+  const cost::KernelRate rate{1e-6, 1e-11, 1e-10, 1e-9};
+  double seconds = 0;
+  for (const Workload &workload : trainingStepWorkloads(sizes, DType::F32))
+    if (CallViews views(workload); workload.kernel == kernel)
+      seconds += rate.seconds(callSize(kernel, views.call()));
+  return seconds;
+}
+
+// Attention begins anew for each KV head of a sample; a product of more rows does not.
+TEST(CallSize, SamplesAndKvHeadsArePiecesOfAttention) {
+  ModelSizes one{.batch = 1, .sequence = 64, .width = 64, .heads = 8, .kvHeads = 4, .hidden = 128}, many = one;
+  many.batch = 16;
+  for (const char *kernel : {"attention", "attention_grad"})
+    EXPECT_NEAR(secondsOf(many, kernel), 16 * secondsOf(one, kernel), 1e-12) << kernel;
+  EXPECT_LT(secondsOf(many, "linear"), 16 * secondsOf(one, "linear") - 1e-6);
+  ModelSizes fewer = one;
+  fewer.kvHeads = 1;
+  EXPECT_GT(secondsOf(one, "attention") - secondsOf(fewer, "attention"), 3e-6);
+}
+
+// Whatever the size, the values of operands are those of one element after the other.
+TEST(CallOperands, ValuesRepeatHoweverManyThereAre) {
+  for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I32})
+    for (int64_t elements : {0, 1, 975, 976, 977, 5000}) {
+      std::vector<char> bytes(static_cast<size_t>(elements) * sizeInBytes(dtype) + 1, 'x');
+      TensorView view = viewOf({dtype, {elements}});
+      view.data = bytes.data();
+      fillWithValues(view);
+      EXPECT_EQ(bytes.back(), 'x');
+      const size_t period = 976 * sizeInBytes(dtype);
+      for (size_t i = period; i + 1 < bytes.size(); ++i)
+        ASSERT_EQ(bytes[i], bytes[i - period]) << i;
+      if (dtype == DType::F64 && elements > 61) {
+        EXPECT_EQ(view.as<double>()[61], 0.25);
+      }
+    }
 }
 
 // Four times the work takes longer: whatever else a machine does, a median of a kernel's own time shows that.
