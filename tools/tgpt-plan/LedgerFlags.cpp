@@ -80,6 +80,7 @@ static void addShapeOptions(CLI::App &command, LedgerFlags &flags) {
       ->type_name("gpt2|llama");
   command.add_option("--tied", flags.tied, "whether the head has the embedding's table (default: gpt2 has)");
   command.add_flag("--dropout", flags.dropout, "with dropout, whose masks are kept");
+  command.add_flag("--qk-norm", flags.qkNorm, "with RMS norms of query and key heads, whose inputs are kept");
 }
 
 static void addRunOptions(CLI::App &command, LedgerFlags &flags) {

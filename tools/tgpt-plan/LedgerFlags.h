@@ -25,7 +25,7 @@ struct LedgerFlags {
   std::optional<double> microBatches, kvBatch, kvTokens;
   double dp = 1, pp = 1, vpp = 1, tp = 1, zero = 0, zeroGroup = 0, microBatch = 1;
   std::string schedule = "1f1b", recompute = "none", attention = "fused", kvType = "bf16", gradients = "16";
-  bool sequenceParallel = false, dropout = false;
+  bool sequenceParallel = false, dropout = false, qkNorm = false;
 };
 
 /// Adds the options; parsing fills `flags`, which must outlive it.

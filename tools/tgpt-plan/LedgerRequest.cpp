@@ -87,6 +87,7 @@ static void applySizes(const LedgerFlags &flags, cost::ModelShape &shape) {
   if (flags.tied)
     shape.tiedEmbedding = *flags.tied;
   shape.dropout = shape.dropout || flags.dropout;
+  shape.qkNorm = shape.qkNorm || flags.qkNorm;
   shape.learnedPositions = shape.layerNorm && shape.vocabulary > 0 ? shape.sequence : 0;
 }
 
@@ -157,8 +158,8 @@ static void checkGrid(const LedgerFlags &flags, const LedgerRequest &request) {
 /// What only a shape, or a plan, makes use of.
 static void refuseShapeBeside(const LedgerFlags &flags) {
   LedgerFlags otherwise;
-  bool hasShape = !flags.model.empty() || flags.family || flags.tied || flags.dropout || !flags.plan.empty() ||
-                  flags.sequenceParallel || flags.recompute != otherwise.recompute ||
+  bool hasShape = !flags.model.empty() || flags.family || flags.tied || flags.dropout || flags.qkNorm ||
+                  !flags.plan.empty() || flags.sequenceParallel || flags.recompute != otherwise.recompute ||
                   flags.attention != otherwise.attention;
   for (const std::optional<double> &size : {flags.layers, flags.hidden, flags.heads, flags.kvHeads, flags.headDim,
                                             flags.ffn, flags.vocabulary, flags.sequence, flags.kvBatch, flags.kvTokens})
