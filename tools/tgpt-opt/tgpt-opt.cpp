@@ -12,6 +12,7 @@
 
 #include "Compile.h"
 #include "CompileFlags.h"
+#include "WrapHelp.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/plan/Plan.h"
 #include "dialects/tgpt/Tgpt.h"
@@ -70,7 +71,9 @@ int main(int argc, char **argv) {
   llvm::cl::opt<bool> printStatistics("tgpt-pass-statistics",
                                       llvm::cl::desc("Print what each pass did and declined, to stderr"));
 
-  auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, help, registry);
+  std::string header = mlir::registerCLIOptions(help, registry);
+  tgpt::wrapHelp();
+  auto [input, output] = mlir::parseCLIOptions(argc, argv, header);
   tgpt::CompileRequest request = tgpt::readCompileFlags();
   bool isCompilation = request.isRequested || llvm::StringRef(output).ends_with(".bin");
   mlir::LogicalResult result = isCompilation ? tgpt::compileFile(registry, input, output, request)
