@@ -15,7 +15,6 @@ namespace tgpt {
 namespace {
 
 using search::Candidate;
-using search::plainBytesText;
 using search::plainSecondsText;
 using search::signedBytesText;
 using search::signedSecondsText;
@@ -44,8 +43,8 @@ std::string headText(const PlannerReport &report) {
   return "plans for " + report.model.name + " (" + parameters + " parameters, " + report.request.dtype + ") on " +
          std::to_string(problem.gpus) + " x " + report.cluster.device.name + nodes + ": a step of " +
          std::to_string(problem.globalBatch) + " sequences of " + number(problem.shape.sequence) + " tokens, " +
-         plainBytesText(problem.memoryBytes) + " a rank" +
-         (problem.communicatorBytes ? ", communicators included" : "") + "\n";
+         bytesText(problem.memoryBytes) + " a rank" + (problem.communicatorBytes ? ", communicators included" : "") +
+         "\n";
 }
 
 std::string countsText(const search::SearchResult &found) {
@@ -57,7 +56,7 @@ std::string countsText(const search::SearchResult &found) {
     if (found.refused[i] > 0)
       text += ", " + percent(static_cast<double>(found.refused[i]) / all) + " " + search::refusalTexts[i];
   if (found.closest && found.missingBytes > 0)
-    text += " (the closest by " + plainBytesText(found.missingBytes) + ")";
+    text += " (the closest by " + bytesText(found.missingBytes) + ")";
   return text + "\n";
 }
 
@@ -84,7 +83,7 @@ std::vector<std::string> rowCells(const PlannedRow &row, const std::string &name
     cells.push_back(std::move(cell));
   double seconds = row.scored.seconds;
   for (const std::string &cell :
-       {plainBytesText(row.scored.bytes), plainSecondsText(seconds), percent(row.utilization),
+       {bytesText(row.scored.bytes), plainSecondsText(seconds), percent(row.utilization),
         percent(row.breakdown.bubble / seconds), percent(row.breakdown.exposedCommunication() / seconds)})
     cells.push_back(cell);
   cells.push_back("|");
@@ -155,7 +154,7 @@ std::string lossesText(const PlannerReport &report) {
     double missing = isCompiled ? 0 : report.compared->scored.bytes - report.comparedLimit.value_or(0);
     text += "  compared: " + lossText(report, report.compared->scored) +
             simulatedLossText(report.rows.front(), *report.compared) +
-            (missing > 0 ? "; it does not fit, by " + plainBytesText(missing) : "") + "\n";
+            (missing > 0 ? "; it does not fit, by " + bytesText(missing) : "") + "\n";
   }
   return text;
 }
@@ -215,7 +214,7 @@ std::string triedText(const PlannerReport &report) {
 std::string refusedText(const PlannerReport &report) {
   std::string text;
   for (const RefusedRow &row : report.refused)
-    text += "  " + shortText(row.scored.candidate) + ", " + plainBytesText(row.scored.bytes) + ": " +
+    text += "  " + shortText(row.scored.candidate) + ", " + bytesText(row.scored.bytes) + ": " +
             shortReason(row.reason) + "\n";
   return text.empty() ? "" : "\ncloser looks that the compiler refused:\n" + text;
 }
@@ -232,13 +231,13 @@ std::string commandsText(const PlannerReport &report) {
 std::string misfitText(const PlannerReport &report) {
   const search::Scored &closest = *report.closest;
   double missing = closest.bytes - report.problem.arenaLimit(closest.candidate);
-  std::string text = "nothing fits: the closest needs " + plainBytesText(closest.bytes) + " a rank" +
-                     (missing > 0 ? ", " + plainBytesText(missing) + " too many" : "") + " [" +
+  std::string text = "nothing fits: the closest needs " + bytesText(closest.bytes) + " a rank" +
+                     (missing > 0 ? ", " + bytesText(missing) + " too many" : "") + " [" +
                      shortText(closest.candidate) + "]\n";
   cost::RankMemory memory = memoryOf(report.problem, closest.candidate);
-  text += "  by closed forms " + plainBytesText(memory.stateBytes()) +
-          " are weights, gradients and optimizer states, " + plainBytesText(memory.activationBytes) + " activations, " +
-          plainBytesText(memory.workingBytes) + " its fullest moment\n";
+  text += "  by closed forms " + bytesText(memory.stateBytes()) + " are weights, gradients and optimizer states, " +
+          bytesText(memory.activationBytes) + " activations, " + bytesText(memory.workingBytes) +
+          " its fullest moment\n";
   text += refusedText(report);
   bool onlyMemory = report.remedies.size() == 1 && report.remedies.front().change.starts_with("--memory-gib");
   if (report.remedies.empty() || onlyMemory)
@@ -250,7 +249,7 @@ std::string misfitText(const PlannerReport &report) {
   text += std::string(onlyMemory ? "this" : "each of these alone") + " would do" +
           (report.request.exact > 0 ? ", as compiled:\n" : ", by closed forms:\n");
   for (const search::Remedy &remedy : report.remedies)
-    text += "  " + remedy.change + ": " + plainBytesText(remedy.plan.bytes) + ", a step of " +
+    text += "  " + remedy.change + ": " + bytesText(remedy.plan.bytes) + ", a step of " +
             plainSecondsText(remedy.plan.seconds) + " [" + shortText(remedy.plan.candidate) + "]\n";
   return text;
 }

@@ -7,7 +7,6 @@
 
 #include "compiler/report/TextTable.h"
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 /// A number of the largest unit that leaves it at least one.
@@ -19,10 +18,6 @@ static std::string scaledText(double value, double step, std::initializer_list<c
   int digits = unit == units.begin() ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
   std::snprintf(text, sizeof text, "%.*f %s", digits, value, *unit);
   return text;
-}
-
-std::string tgpt::bytesText(int64_t bytes) {
-  return scaledText(double(bytes), 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
 }
 
 std::string tgpt::secondsText(int64_t nanoseconds) {

@@ -7,14 +7,13 @@
 #ifndef TGPT_COMPILER_REPORT_TEXTTABLE_H
 #define TGPT_COMPILER_REPORT_TEXTTABLE_H
 
+#include "cost/BytesText.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace tgpt {
-
-/// "512 B", "1.50 KiB", "1.21 GiB".
-std::string bytesText(int64_t bytes);
 
 /// "512 ns", "1.50 us", "12.1 ms", "3.45 s".
 std::string secondsText(int64_t nanoseconds);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/search/Explanation.h"
+#include "cost/BytesText.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -47,21 +48,6 @@ std::string plainSecondsText(double seconds) {
   return text;
 }
 
-std::string plainBytesText(double bytes) {
-  double size = std::abs(bytes);
-  static constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < units.size(); ++unit)
-    size /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f %s",
-                unit == 0 || size >= 99.95 ? 0
-                : size >= 9.995            ? 1
-                                           : 2,
-                size, units[unit]);
-  return text;
-}
-
 std::string signedSecondsText(double seconds) {
   constexpr double least = 0.5e-8; // what plainSecondsText rounds to nothing
   if (std::abs(seconds) < least)
@@ -70,7 +56,7 @@ std::string signedSecondsText(double seconds) {
 }
 
 std::string signedBytesText(double bytes) {
-  return (bytes < 0 ? "-" : "+") + plainBytesText(bytes);
+  return (bytes < 0 ? "-" : "+") + bytesText(bytes);
 }
 
 std::string mainPartsText(const Difference &difference) {

@@ -35,9 +35,6 @@ std::string signedSecondsText(double seconds);
 std::string signedBytesText(double bytes);
 /// "310 ms", "12.5 s".
 std::string plainSecondsText(double seconds);
-/// "71.2 GiB".
-std::string plainBytesText(double bytes);
-
 } // namespace tgpt::search
 
 #endif // TGPT_COMPILER_SEARCH_EXPLANATION_H

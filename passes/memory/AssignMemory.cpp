@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cost/BytesText.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/memory/ForgetMemory.h"
 #include "passes/memory/Passes.h"
@@ -348,8 +349,9 @@ struct AssignMemory : tgpt::impl::AssignMemoryBase<AssignMemory> {
     int64_t arena = *stage.getArenaBytes();
     if (limitBytes <= 0 || arena <= limitBytes)
       return success();
-    return stage.emitError() << "stage " << stage.getStage() << " needs an arena of " << arena << " bytes, "
-                             << arena - limitBytes << " more than the limit of " << limitBytes.getValue()
+    return stage.emitError() << "stage " << stage.getStage() << " needs an arena of " << bytesText(double(arena))
+                             << ", " << bytesText(double(arena - limitBytes)) << " (" << arena - limitBytes
+                             << " bytes) more than the limit of " << bytesText(double(limitBytes))
                              << "; another cut (--stages), more stages, --zero or --recompute make it smaller";
   }
 };

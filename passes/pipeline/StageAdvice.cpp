@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/pipeline/StageAdvice.h"
+#include "cost/BytesText.h"
 #include <algorithm>
 #include <cstdio>
 
@@ -15,17 +16,11 @@ static constexpr double gib = 1 << 30;
 /// Numbers of stages that are tried.
 static constexpr int64_t mostStagesTried = 64, mostStagesAdvised = 256;
 
-std::string tgpt::gibText(int64_t bytes) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.3g GiB", double(bytes) / gib);
-  return text;
-}
-
 std::string tgpt::misfitText(const StageProblem &problem, const StageCut &closest) {
   int64_t above = closest.greatestBytes() - problem.limitBytes;
-  return "stage " + std::to_string(closest.fullestRank()) + " needs " + gibText(closest.greatestBytes()) + ", " +
-         gibText(above) + " (" + std::to_string(above) + " bytes) more than the limit of " +
-         gibText(problem.limitBytes);
+  return "stage " + std::to_string(closest.fullestRank()) + " needs " + bytesText(double(closest.greatestBytes())) +
+         ", " + bytesText(double(above)) + " (" + std::to_string(above) + " bytes) more than the limit of " +
+         bytesText(double(problem.limitBytes));
 }
 
 static bool isFitting(const StageProblem &problem) {

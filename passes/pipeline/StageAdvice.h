@@ -24,9 +24,6 @@ struct OtherProblems {
   std::function<MicroBatchesInFlight(int64_t stages)> inFlight;
 };
 
-/// "12.5 GiB".
-std::string gibText(int64_t bytes);
-
 /// What the closest cut lacks: "stage 3 needs 12.5 GiB, 2.5 GiB (2684354560 bytes) more than the limit".
 std::string misfitText(const StageProblem &problem, const StageCut &closest);
 

@@ -75,7 +75,7 @@
 // ONE-IN-FLIGHT: dist.stages = array<i64: 3, 3>
 // LIMIT: dist.stages = array<i64: 2, 4>
 // MISFIT: activations.mlir:{{.*}}: error: no cut of 6 layers into 2 stages fits: the closest, 2,4, does not, stage {{[01]}} needs
-// MISFIT-SAME: more than the limit of 7.45e-06 GiB
+// MISFIT-SAME: more than the limit of 7.81 KiB
 // MISFIT: note: each of these alone would do: --memory-gib=1.067e-05
 // HAND-MISFIT: error: the cut 4,2 does not fit: stage 0 needs
 // HAND-MISFIT: note: each of these alone would do:
