@@ -55,11 +55,6 @@ constexpr RowParts squareParts(int64_t elements) {
   return {(elements + perPart - 1) / perPart, perPart};
 }
 
-/// Of the losses of tokens.
-constexpr int64_t lossParts(int64_t tokens) {
-  return std::min<int64_t>((tokens + 1023) / 1024, 128);
-}
-
 /// Bytes of sums of `width` columns. With `chunks` each of `samples` has a sum a chunk, else the rows are cut as above.
 constexpr int64_t columnSumWorkspace(int64_t rows, int64_t width, int64_t chunks, int64_t sumBytes) {
   return workspacePiece((chunks > 0 ? chunks : columnSumParts(rows).parts) * width, sumBytes);
@@ -78,11 +73,8 @@ constexpr int64_t normGradWorkspace(int64_t vectors, int64_t rows, int64_t width
 constexpr int64_t squareSumWorkspace(int64_t elements, int64_t chunks) {
   return workspacePiece(chunks > 0 ? chunks : squareParts(elements).parts, 8);
 }
-constexpr int64_t tokenLossWorkspace(int64_t tokens, int64_t chunks) {
-  return 2 * workspacePiece(chunks > 0 ? chunks : lossParts(tokens), 8);
-}
-/// A loss in f64 a token.
-constexpr int64_t crossEntropyWorkspace(int64_t tokens) {
+/// A loss in f64 a token: of cross_entropy and of token_loss.
+constexpr int64_t tokenLossWorkspace(int64_t tokens) {
   return workspacePiece(tokens, 8);
 }
 /// Cosines and sines of every position.

@@ -57,10 +57,16 @@ static std::string scaleLoss(const CompileOptions &options) {
   }
 }
 
+/// Each rank has a part of the vocabulary's statistics; where bits must not depend on the grid, every grid has as many.
+static std::string splitLoss(const CompileOptions &options) {
+  int64_t parts = isCanonical(options) ? std::max<int64_t>(options.reductionChunks, 1) : options.tp;
+  return "tgpt-split-loss{parts=" + std::to_string(parts) + "}";
+}
+
 static std::string canonicalReduction(const CompileOptions &options) {
   if (!isCanonical(options))
     return "";
-  return ",tgpt-split-loss,tgpt-canonical-reduction{chunks=" + std::to_string(options.reductionChunks) +
+  return "," + splitLoss(options) + ",tgpt-canonical-reduction{chunks=" + std::to_string(options.reductionChunks) +
          " dp=" + std::to_string(options.dp) + " tp=" + std::to_string(options.tp) +
          " micro-batches=" + std::to_string(options.microBatches) + "}";
 }
@@ -86,7 +92,7 @@ static std::string shardingPipeline(const CompileOptions &options) {
                          (options.rankOrder != CompileOptions().rankOrder ? " axis-order=" + options.rankOrder : "") +
                          "}";
   if (options.tp > 1 && !isCanonical(options)) // then it is split already
-    pipeline = "tgpt-split-loss," + pipeline;
+    pipeline = splitLoss(options) + "," + pipeline;
   pipeline += ",dist-propagate,canonicalize";
   if (isCanonical(options))
     pipeline += ",dist-chunk-reductions{chunks=" + std::to_string(options.reductionChunks) + "}";

@@ -59,11 +59,6 @@ ShardingRule &ShardingRule::linearIn(llvm::ArrayRef<unsigned> operands) {
   return *this;
 }
 
-ShardingRule &ShardingRule::reduceMax() {
-  reduction = Reduction::Max;
-  return *this;
-}
-
 ShardingRule &ShardingRule::granular(char factor, int64_t unitElements, llvm::StringRef unitName) {
   granularities.push_back({factor, unitElements, unitName.str()});
   return *this;

@@ -9,7 +9,9 @@
 // letter is a factor. "bsk,nk->bsn" says: operand 0 has dims b, s, k, operand 1
 // n and k, the result b, s, n.
 //
-//   - a factor in operands and results may be sharded: all its dims together;
+//   - a factor in operands and results may be sharded: all its dims together, each of which
+//     must divide. A dim may count equal groups of the factor's entries, and so be shorter
+//     than another (parts of a vocabulary, beside its columns);
 //   - a factor of the operands that a result lacks is reduced in it: sharding the
 //     factor leaves that result a partial value over those axes;
 //   - a blocked factor must not be sharded.
@@ -41,7 +43,6 @@ struct ShardingRule {
     Each   ///< linear in each of `linearOperands` alone (a product): one of them may be partial over axes that
            ///< neither shard the op's factors nor make another partial; all results are then partial over them too
   };
-  enum class Reduction { Sum, Max };
 
   /// A factor whose dims are made of equal units that must stay whole: a dim of
   /// `n` elements has n / unit shards at most (heads of head_dim elements). So it is
@@ -68,7 +69,6 @@ struct ShardingRule {
   std::string blocked;
   Linearity linearity = Linearity::None;
   llvm::SmallVector<unsigned> linearOperands; ///< those of Linearity::Each
-  Reduction reduction = Reduction::Sum;
   /// The result may be taken as partial over any axes (a fill with zeros).
   bool mayBePartial = false;
   /// Nothing is added: the operands are taken for their part of a sum, partial where sums are canonical as well.
@@ -82,7 +82,6 @@ struct ShardingRule {
   ShardingRule &block(llvm::StringRef factors);
   ShardingRule &joint();
   ShardingRule &linearIn(llvm::ArrayRef<unsigned> operands);
-  ShardingRule &reduceMax();
   ShardingRule &granular(char factor, int64_t unitElements, llvm::StringRef unitName);
   ShardingRule &sized(char factor, int64_t entries, llvm::StringRef unitName);
 

@@ -10,10 +10,9 @@
 //
 // with e = label_smoothing and z = z_loss, both 0 unless asked for.
 //
-// cross_entropy needs whole rows of logits. Where the vocabulary is sharded the
-// same sum is row_max (combined by max), softmax_sums and row_mean (combined by sum),
-// and token_loss on what they give. Columns that a padded vocabulary adds are left out
-// of all of it.
+// cross_entropy needs whole rows of logits. Where the vocabulary is sharded the same sum
+// is loss_statistics, of parts of the vocabulary, and token_loss on those of all ranks.
+// Columns that a padded vocabulary adds are left out of all of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,13 +74,6 @@ template <typename LossOp> static void addPadding(LossOp op, NamedAttrList &attr
 // The label is looked up among the logits held here.
 static constexpr unsigned logitsOperand = 0, vocabularyDim = 2;
 
-// Which columns are padding depends on where the shard begins.
-template <typename LossOp> static SmallVector<ShardOffset> offsetsWithPadding(LossOp op) {
-  if (!op.getVocabulary())
-    return {};
-  return {{"vocab_offset", logitsOperand, vocabularyDim}};
-}
-
 //===----------------------------------------------------------------------===//
 // cross_entropy
 //===----------------------------------------------------------------------===//
@@ -114,7 +106,7 @@ int64_t CrossEntropyOp::getFlops() {
 }
 
 int64_t CrossEntropyOp::getWorkspaceBytes() {
-  return cost::crossEntropyWorkspace(elementsOf(getLabels()));
+  return cost::tokenLossWorkspace(elementsOf(getLabels()));
 }
 
 LogicalResult CrossEntropyOp::buildBackward(OpBuilder &builder, Gradients &gradients) {
@@ -177,101 +169,62 @@ std::optional<unsigned> CrossEntropyGradOp::getInPlaceOperand(unsigned) {
 }
 
 //===----------------------------------------------------------------------===//
-// row_max
+// loss_statistics
 //===----------------------------------------------------------------------===//
 
-LogicalResult RowMaxOp::verify() {
-  NamedTensor logits("logits", getLogits());
-  return success(Constraint(*this, "C1").hasRank(logits, 3) &&
-                 isTokenStatistic(*this, NamedTensor("maximum", getMaximum()), logits) &&
-                 hasLegalVocabulary(*this, "C4"));
+// The dims of statistics before those of a token.
+static constexpr int64_t partDim = 0, statisticDim = 1, tokenDim = 2;
+
+static bool isSmoothed(RankedTensorType statistics) {
+  return statistics.getDimSize(statisticDim) == 3;
 }
 
-NamedAttrList RowMaxOp::getKernelAttributes() {
+// [part, statistic, batch, sequence], of these labels.
+static bool arePartsOf(Operation *op, const NamedTensor &statistics, const NamedTensor &labels) {
+  Constraint c2(op, "C2");
+  return Constraint(op, "C1").hasRank(statistics, tokenDim + 2) && c2.sameDim(statistics, tokenDim, labels, 0) &&
+         c2.sameDim(statistics, tokenDim + 1, labels, 1);
+}
+
+// Of all ranks together.
+static bool cutsColumns(LossStatisticsOp op) {
+  int64_t columns = globalShapeOf(op.getLogits().getType()).back();
+  int64_t parts = globalShapeOf(op.getStatistics().getType())[partDim];
+  int64_t kinds = op.getStatistics().getType().getDimSize(statisticDim);
+  Constraint c5(op, "C5");
+  bool isWhole = ShapedType::isDynamic(columns) || ShapedType::isDynamic(parts) || (parts > 0 && columns % parts == 0);
+  return c5.holds(isWhole, Twine(columns) + " columns are not " + Twine(parts) + " equal parts") &&
+         c5.holds(kinds == 2 || kinds == 3,
+                  "statistics dim " + Twine(statisticDim) + " is " + Twine(kinds) + ", expected 2 or 3");
+}
+
+LogicalResult LossStatisticsOp::verify() {
+  NamedTensor logits("logits", getLogits()), labels("labels", getLabels()), statistics("statistics", getStatistics());
+  return success(Constraint(*this, "C1").hasRank(logits, 3) && isPerToken(*this, labels, logits) &&
+                 arePartsOf(*this, statistics, labels) && Constraint(*this, "C3").accumulates(statistics, logits) &&
+                 hasLegalVocabulary(*this, "C4") && cutsColumns(*this));
+}
+
+// k, the statistics, are in no shard: all of a part's are on its rank.
+ShardingRule LossStatisticsOp::getShardingRule() {
+  return ShardingRule::parse("abV,ab->Vkab").block("k");
+}
+
+// A logit: maximum, difference, exponential, sum; another sum where labels are smoothed. A
+// statistic: the logarithm, the look-up, the division.
+int64_t LossStatisticsOp::getFlops() {
+  return (isSmoothed(getStatistics().getType()) ? 5 : 4) * elementsOf(getLogits()) + elementsOf(getStatistics());
+}
+
+NamedAttrList LossStatisticsOp::getKernelAttributes() {
   NamedAttrList attributes;
+  if (isSmoothed(getStatistics().getType()))
+    attributes.append("vocabulary", wholeVocabulary(*this));
   addPadding(*this, attributes);
   return attributes;
 }
 
-SmallVector<ShardOffset> RowMaxOp::getShardOffsets() {
-  return offsetsWithPadding(*this);
-}
-
-ShardingRule RowMaxOp::getShardingRule() {
-  return ShardingRule::parse("abV->ab").reduceMax();
-}
-
-int64_t RowMaxOp::getFlops() {
-  return elementsOf(getLogits());
-}
-
-//===----------------------------------------------------------------------===//
-// row_mean
-//===----------------------------------------------------------------------===//
-
-LogicalResult RowMeanOp::verify() {
-  NamedTensor logits("logits", getLogits());
-  return success(Constraint(*this, "C1").hasRank(logits, 3) &&
-                 isTokenStatistic(*this, NamedTensor("mean", getMean()), logits) && hasLegalVocabulary(*this, "C4"));
-}
-
-ShardingRule RowMeanOp::getShardingRule() {
-  return ShardingRule::parse("abV->ab");
-}
-
-// The columns, of which each rank may hold some.
-std::optional<ChunkedDim> RowMeanOp::getChunkedDim() {
-  return ChunkedDim{logitsOperand, vocabularyDim};
-}
-
-// A sum a logit, a division a token.
-int64_t RowMeanOp::getFlops() {
-  return elementsOf(getLogits()) + elementsOf(getMean());
-}
-
-NamedAttrList RowMeanOp::getKernelAttributes() {
-  NamedAttrList attributes;
-  attributes.append("vocabulary", wholeVocabulary(*this));
-  return attributes;
-}
-
-SmallVector<ShardOffset> RowMeanOp::getShardOffsets() {
-  return offsetsWithPadding(*this);
-}
-
-//===----------------------------------------------------------------------===//
-// softmax_sums
-//===----------------------------------------------------------------------===//
-
-LogicalResult SoftmaxSumsOp::verify() {
-  NamedTensor logits("logits", getLogits());
-  return success(
-      Constraint(*this, "C1").hasRank(logits, 3) && isPerToken(*this, NamedTensor("labels", getLabels()), logits) &&
-      isTokenStatistic(*this, NamedTensor("maximum", getMaximum()), logits) &&
-      isTokenStatistic(*this, NamedTensor("sum_exp", getSumExp()), logits) &&
-      isTokenStatistic(*this, NamedTensor("label_logit", getLabelLogit()), logits) && hasLegalVocabulary(*this, "C4"));
-}
-
-ShardingRule SoftmaxSumsOp::getShardingRule() {
-  return ShardingRule::parse("abV,ab,ab->ab,ab");
-}
-
-// A logit: difference, exponential, sum.
-int64_t SoftmaxSumsOp::getFlops() {
-  return 3 * elementsOf(getLogits());
-}
-
-std::optional<ChunkedDim> SoftmaxSumsOp::getChunkedDim() {
-  return ChunkedDim{logitsOperand, vocabularyDim};
-}
-
-NamedAttrList SoftmaxSumsOp::getKernelAttributes() {
-  NamedAttrList attributes;
-  addPadding(*this, attributes);
-  return attributes;
-}
-
-SmallVector<ShardOffset> SoftmaxSumsOp::getShardOffsets() {
+SmallVector<ShardOffset> LossStatisticsOp::getShardOffsets() {
   return {{"vocab_offset", logitsOperand, vocabularyDim}};
 }
 
@@ -280,39 +233,38 @@ SmallVector<ShardOffset> SoftmaxSumsOp::getShardOffsets() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TokenLossOp::verify() {
-  NamedTensor labels("labels", getLabels()), maximum("maximum", getMaximum());
-  Constraint c2(*this, "C2"), c3(*this, "C3");
-  SmallVector<NamedTensor> perToken = {maximum, NamedTensor("sum_exp", getSumExp()),
-                                       NamedTensor("label_logit", getLabelLogit()), NamedTensor("lse", getLse())};
-  if (getMeanLogit())
-    perToken.push_back(NamedTensor("mean_logit", getMeanLogit()));
-  for (const NamedTensor &tensor : perToken)
-    if (!Constraint(*this, "C1").hasRank(tensor, 2) || !c2.sameShape(tensor, labels) ||
-        !c3.sameElementType(tensor, maximum))
-      return failure();
-  return success(c3.sameElementType(NamedTensor("loss_sum", getLossSum()), maximum) &&
-                 c3.sameElementType(NamedTensor("token_count", getTokenCount()), maximum) && hasLegalTerms(*this) &&
-                 Constraint(*this, "C5")
-                     .holds(bool(getMeanLogit()) != getLabelSmoothing().isZero(),
-                            getMeanLogit() ? "has a mean_logit, but label_smoothing is 0"
-                                           : "has no mean_logit, but label_smoothing is not 0"));
+  NamedTensor labels("labels", getLabels()), statistics("statistics", getStatistics()), lse("lse", getLse());
+  Constraint c3(*this, "C3");
+  if (!arePartsOf(*this, statistics, labels) || !Constraint(*this, "C1").hasRank(lse, 2) ||
+      !Constraint(*this, "C2").sameShape(lse, labels) || !c3.sameElementType(lse, statistics) ||
+      !c3.sameElementType(NamedTensor("loss_sum", getLossSum()), statistics) ||
+      !c3.sameElementType(NamedTensor("token_count", getTokenCount()), statistics) || !hasLegalTerms(*this))
+    return failure();
+  int64_t kinds = statistics.type.getDimSize(statisticDim), expected = getLabelSmoothing().isZero() ? 2 : 3;
+  return success(Constraint(*this, "C5")
+                     .holds(kinds == expected, "statistics dim " + Twine(statisticDim) + " is " + Twine(kinds) +
+                                                   ", expected " + Twine(expected) + " as label_smoothing is " +
+                                                   (expected == 2 ? "0" : "not 0")));
 }
 
 NamedAttrList TokenLossOp::getKernelAttributes() {
   return termsOf(*this);
 }
 
+// c, the parts, are those of all ranks.
 ShardingRule TokenLossOp::getShardingRule() {
-  return ShardingRule::parse(getMeanLogit() ? "ab,ab,ab,ab,ab->,,ab" : "ab,ab,ab,ab->,,ab");
+  return ShardingRule::parse("ab,ckab->,,ab").block("ck");
 }
 
-// Logarithm, the maximum back, the label's logit, the sum, the count.
+// A part of a token: difference, exponential, sum. A token: logarithm, the maximum back, the
+// label's logit, the sum, the count.
 int64_t TokenLossOp::getFlops() {
-  return 5 * elementsOf(getLabels());
+  int64_t tokens = elementsOf(getLabels());
+  return 5 * tokens + 3 * tokens * getStatistics().getType().getDimSize(partDim);
 }
 
 int64_t TokenLossOp::getWorkspaceBytes() {
-  return cost::tokenLossWorkspace(elementsOf(getLabels()), localChunksOf(*this));
+  return cost::tokenLossWorkspace(elementsOf(getLabels()));
 }
 
 // The tokens of one sample after those of the other.

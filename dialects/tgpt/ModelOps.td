@@ -376,10 +376,9 @@ def Tgpt_CrossEntropyOp : Tgpt_ForwardFormat<"cross_entropy", [], ["getKernelAtt
     valid and counts nowhere. With e = `label_smoothing` the target is `(1-e) [label] + e/V`
     (arXiv 1512.00567): `lse - (1-e) logits[label] - e mean(logits)`. `z_loss` adds
     `z_loss lse^2` (arXiv 2204.02311). Rule `abV,ab->,,ab`, V blocked: with the
-    vocabulary to be sharded, `tgpt-split-loss` writes the op as row_max, softmax_sums
-    and token_loss, and row_mean where labels are smoothed. With `vocabulary` the columns
-    from there on are padding: they count for nothing, as if their logits were minus
-    infinity.
+    vocabulary to be sharded, `tgpt-split-loss` writes the op as loss_statistics and
+    token_loss. With `vocabulary` the columns from there on are padding: they count for
+    nothing, as if their logits were minus infinity.
 
     Lifespan: from tgpt-import to tgpt-split-loss or plan-lower; its backward is
     `cross_entropy_grad`, for which lse is kept.

@@ -20,102 +20,66 @@ class Tgpt_TrainingOp<string mnemonic, list<Trait> traits = [], list<string> ker
 }
 
 //===----------------------------------------------------------------------===//
-// Cross-entropy in three steps, each of which may be sharded over the vocabulary.
+// Cross-entropy in two steps, the first of which may be sharded over the vocabulary.
 //===----------------------------------------------------------------------===//
 
-def Tgpt_RowMaxOp : Tgpt_TrainingOp<"row_max", [], ["getKernelAttributes", "getShardOffsets"]> {
-  let summary = "the largest logit of each token";
+def Tgpt_LossStatisticsOp : Tgpt_TrainingOp<"loss_statistics", [], ["getKernelAttributes", "getShardOffsets"]> {
+  let summary = "what the loss needs of each part of the vocabulary";
   let description = [{
-    The first step of a sharded cross-entropy. Rule `abV->ab`; a sharded V leaves the
-    result partial (max). Columns from `vocabulary` on are padding and left out.
+    The vocabulary is cut into equal parts, the first dim of the result; a part has two
+    or three statistics of each token:
+    - 0: `log sum exp` of the part's logits, minus infinity where all are padding;
+    - 1: the label's logit where that column is in the part, else 0;
+    - 2, only where labels are smoothed: the sum of the part's logits, divided by the
+      size of the whole vocabulary, its share of the mean logit.
+
+    Rule `abV,ab->Vkab`, k blocked: parts are sharded as columns are, so that a rank
+    holds the statistics of its own parts and nothing is partial. Columns from
+    `vocabulary` on are padding and left out.
 
     Lifespan: from tgpt-split-loss to plan-lower.
 
     ```mlir
-    // args: %logits: tensor<2x8x256xf32>
-    %max = tgpt.row_max %logits : (tensor<2x8x256xf32>) -> tensor<2x8xf32>
+    // args: %logits: tensor<2x8x256xf32>, %labels: tensor<2x8xi32>
+    %statistics = tgpt.loss_statistics %logits, %labels : (tensor<2x8x256xf32>, tensor<2x8xi32>) -> tensor<4x2x2x8xf32>
     ```
 
     Constraints:
-    - C1: the logits are [batch, sequence, vocabulary], the result [batch, sequence].
+    - C1: the logits are [batch, sequence, vocabulary], the labels [batch, sequence], the
+      result [part, statistic, batch, sequence].
     - C2: batch and sequence are equal.
     - C3: the result has the accumulation type A(T) of the logits.
     - C4: `vocabulary` is 1 to the number of columns of the logits.
+    - C5: the number of parts divides the number of columns; there are 2 or 3 statistics.
   }];
-  let arguments = (ins Tgpt_Tensor:$logits, OptionalAttr<I64Attr>:$vocabulary);
-  let results = (outs Tgpt_AccTensor:$maximum);
-}
-
-def Tgpt_RowMeanOp : Tgpt_TrainingOp<"row_mean", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"]> {
-  let summary = "the mean logit of each token";
-  let description = [{
-    What a sharded cross-entropy with smoothed labels needs besides. Rule `abV->ab`; the
-    sum is divided by the size of the whole vocabulary, so that a sharded V leaves the
-    result partial. Columns from `vocabulary` on are padding and left out.
-
-    Lifespan: from tgpt-split-loss to plan-lower.
-
-    ```mlir
-    // args: %logits: tensor<2x8x256xf32>
-    %mean = tgpt.row_mean %logits : (tensor<2x8x256xf32>) -> tensor<2x8xf32>
-    ```
-
-    Constraints:
-    - C1: the logits are [batch, sequence, vocabulary], the result [batch, sequence].
-    - C2: batch and sequence are equal.
-    - C3: the result has the accumulation type A(T) of the logits.
-    - C4: `vocabulary` is 1 to the number of columns of the logits.
-  }];
-  let arguments = (ins Tgpt_Tensor:$logits, OptionalAttr<I64Attr>:$vocabulary);
-  let results = (outs Tgpt_AccTensor:$mean);
-}
-
-def Tgpt_SoftmaxSumsOp : Tgpt_TrainingOp<"softmax_sums", [ChunkedSum<>.T], ["getKernelAttributes", "getShardOffsets"]> {
-  let summary = "sum of exp(logit - max) of each row, and the label's logit";
-  let description = [{
-    The second step of a sharded cross-entropy. Rule `abV,ab,ab->ab,ab`; a sharded V
-    leaves both results partial: the label's logit is 0 on ranks that do not hold it.
-    Columns from `vocabulary` on are padding and left out.
-
-    Lifespan: from tgpt-split-loss to plan-lower.
-
-    ```mlir
-    // args: %logits: tensor<2x8x256xf32>, %labels: tensor<2x8xi32>, %max: tensor<2x8xf32>
-    %sum, %label = tgpt.softmax_sums %logits, %labels, %max : (tensor<2x8x256xf32>, tensor<2x8xi32>, tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
-    ```
-
-    Constraints:
-    - C1: the logits are [batch, sequence, vocabulary], all others [batch, sequence].
-    - C2: batch and sequence are equal.
-    - C3: maximum and results have the accumulation type A(T) of the logits.
-    - C4: `vocabulary` is 1 to the number of columns of the logits.
-  }];
-  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum, OptionalAttr<I64Attr>:$vocabulary);
-  let results = (outs Tgpt_AccTensor:$sum_exp, Tgpt_AccTensor:$label_logit);
+  let arguments = (ins Tgpt_Tensor:$logits, Tgpt_TokenTensor:$labels, OptionalAttr<I64Attr>:$vocabulary);
+  let results = (outs Tgpt_AccTensor:$statistics);
 }
 
 def Tgpt_TokenLossOp : Tgpt_TrainingOp<"token_loss", [ChunkedSum<>.T], ["getKernelAttributes", "getWorkspaceBytes"]> {
-  let summary = "sum of max + log(sum_exp) - label_logit over valid tokens";
+  let summary = "the loss, of the statistics of all parts of the vocabulary";
   let description = [{
-    The last step of a sharded cross-entropy, on whole rows again. Rule
-    `ab,ab,ab,ab[,ab]->,,ab`; attributes and results as those of `cross_entropy`.
+    The last step of a sharded cross-entropy. With m the largest of a token's statistics
+    0, `lse = m + log(sum over parts of exp(statistic 0 - m))`; the label's logit and the
+    mean logit are the sums over parts of statistics 1 and 2. Attributes and results as
+    those of `cross_entropy`. Rule `ab,ckab->,,ab`, c and k blocked: the parts of all
+    ranks must be here.
 
     Lifespan: from tgpt-split-loss to plan-lower.
 
     ```mlir
-    // args: %labels: tensor<2x8xi32>, %max: tensor<2x8xf32>, %sum: tensor<2x8xf32>, %label: tensor<2x8xf32>
-    %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %label : (tensor<2x8xi32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<f32>, tensor<2x8xf32>)
+    // args: %labels: tensor<2x8xi32>, %statistics: tensor<4x2x2x8xf32>
+    %loss, %count, %lse = tgpt.token_loss %labels, %statistics : (tensor<2x8xi32>, tensor<4x2x2x8xf32>) -> (tensor<f32>, tensor<f32>, tensor<2x8xf32>)
     ```
 
     Constraints:
-    - C1: maximum, sum_exp, label_logit, mean_logit and lse are [batch, sequence].
+    - C1: the statistics are [part, statistic, batch, sequence], lse is [batch, sequence].
     - C2: batch and sequence are those of the labels.
     - C3: all but the labels have one element type.
     - C4: `label_smoothing` is at least 0 and below 1, `z_loss` finite and at least 0.
-    - C5: there is a mean_logit exactly where `label_smoothing` is not 0.
+    - C5: there are 3 statistics where `label_smoothing` is not 0, else 2.
   }];
-  let arguments = (ins Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$maximum, Tgpt_AccTensor:$sum_exp,
-                       Tgpt_AccTensor:$label_logit, Optional<Tgpt_AccTensor>:$mean_logit,
+  let arguments = (ins Tgpt_TokenTensor:$labels, Tgpt_AccTensor:$statistics,
                        DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing, DefaultValuedAttr<F64Attr, "0.0">:$z_loss);
   let results = (outs Tgpt_Scalar:$loss_sum, Tgpt_Scalar:$token_count, Tgpt_AccTensor:$lse);
 }

@@ -44,8 +44,6 @@ using dist::layoutOf;
 /// The factors that some result of the op sums over.
 static std::string summedFactors(const ShardingRule &rule) {
   std::string summed;
-  if (rule.reduction != ShardingRule::Reduction::Sum)
-    return summed;
   for (char factor : rule.factors())
     if (!rule.isBlocked(factor) &&
         llvm::any_of(rule.results, [&](const ShardingRule::Dims &result) { return rule.isReducedIn(factor, result); }))

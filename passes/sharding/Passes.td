@@ -12,19 +12,26 @@ include "mlir/Pass/PassBase.td"
 def SplitLoss : Pass<"tgpt-split-loss", "::mlir::ModuleOp"> {
   let summary = "write the cross-entropy as steps that may be sharded over the vocabulary";
   let description = [{
+    Cuts the vocabulary into `parts` equal parts, or the most below that divide it.
+
     **Input**
     ```mlir
-    %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : ...
+    %loss, %count, %lse = tgpt.cross_entropy %logits, %labels : (tensor<4x6x10xf32>, tensor<4x6xi32>) -> ...
     ```
-    **Output**
+    **Output** (`parts` = 2)
     ```mlir
-    %max = tgpt.row_max %logits : ...
-    %sum, %logit = tgpt.softmax_sums %logits, %labels, %max : ...
-    %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %logit : ...
+    %statistics = tgpt.loss_statistics %logits, %labels : ... -> tensor<2x2x4x6xf32>
+    %loss, %count, %lse = tgpt.token_loss %labels, %statistics : ...
     ```
     Only run where the vocabulary is to be sharded, or one rank must add as ranks that
-    share it do: one fused kernel reads the logits once, the steps read them twice.
+    share it do. With as many parts as ranks share the vocabulary an all_gather moves the
+    fewest numbers; where bits must not depend on the grid, every grid has the same parts.
+
+    Fails when there is not one part at least.
   }];
+  let options = [
+    Option<"parts", "parts", "int64_t", "1", "Parts of the vocabulary whose statistics are apart">,
+  ];
   let statistics = [
     Statistic<"numSplit", "losses-split", "Number of cross-entropies written as steps">,
     Statistic<"numKept", "backwards-kept", "Number of cross-entropy backwards left as they are: local in any shard">,

@@ -281,12 +281,10 @@ private:
     for (ArrayRef<StringRef> partial : passed)
       passedAxes.insert_range(partial);
 
-    auto reduction =
-        rule.reduction == ShardingRule::Reduction::Max ? dist::ReductionKind::Max : dist::ReductionKind::Sum;
     for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results)) {
       SmallVector<StringRef> partial = axes.reducedAxes(dims);
       partial.append(passedAxes.begin(), passedAxes.end());
-      LayoutAttr layout = axes.layoutOf(dims).withPartial(partial, reduction);
+      LayoutAttr layout = axes.layoutOf(dims).withPartial(partial);
       if (LayoutAttr pinned = pinnedLayout(result); pinned && rule.mayBePartial)
         layout = layout.withPartial(pinned.partialAxes(), pinned.getReduction());
       setLayout(result, layout);

@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How is the loss computed when no rank holds all logits of a token? Each step of
+// How is the loss computed when no rank holds all logits of a token? The vocabulary is cut
+// into equal parts. What a part adds to a token's loss is two numbers, three where labels are
+// smoothed, and the loss follows from those of all parts:
 //
-//   lse = max + log(sum exp(logit - max)),   loss = lse - logit[label]
+//   lse = log(sum over parts of exp(lse of the part)),   loss = lse - logit[label]
 //
-// reduces over the vocabulary by itself, so its sharding rule says it all. Smoothed
-// labels need the mean logit as well: one more step.
+// A rank holds whole parts, so one pass over its logits and one all_gather of small numbers
+// are enough; what is gathered is the same whichever rank computed it.
 //
 // Relies on: nothing. Leaves true: no tgpt.cross_entropy remains; its backward,
 // local whatever shards the vocabulary, is untouched.
@@ -21,6 +23,7 @@
 #include "dialects/tgpt/Tgpt.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/sharding/Passes.h"
+#include <numeric>
 
 namespace tgpt {
 #define GEN_PASS_DEF_SPLITLOSS
@@ -32,35 +35,42 @@ using namespace tgpt;
 
 namespace {
 
-void split(CrossEntropyOp op) {
+// [part, statistic, batch, sequence]: a third statistic, the mean logit's, where labels are smoothed.
+RankedTensorType statisticsType(CrossEntropyOp op, int64_t parts) {
+  RankedTensorType lse = op.getLse().getType();
+  int64_t columns = op.getLogits().getType().getShape().back();
+  SmallVector<int64_t> shape = {ShapedType::isDynamic(columns) ? 1 : std::gcd(parts, columns),
+                                op.getLabelSmoothing().isZero() ? 2 : 3};
+  llvm::append_range(shape, lse.getShape());
+  return RankedTensorType::get(shape, lse.getElementType());
+}
+
+void split(CrossEntropyOp op, int64_t parts) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  Type row = op.getLse().getType();
-  auto maximum = RowMaxOp::create(builder, loc, row, op.getLogits(), op.getVocabularyAttr());
-  auto sums = SoftmaxSumsOp::create(builder, loc, row, row, op.getLogits(), op.getLabels(), maximum.getMaximum(),
-                                    op.getVocabularyAttr());
-  SmallVector<Operation *> steps = {maximum, sums};
-  Value meanLogit;
-  if (!op.getLabelSmoothing().isZero()) {
-    meanLogit = RowMeanOp::create(builder, loc, row, op.getLogits(), op.getVocabularyAttr());
-    steps.push_back(meanLogit.getDefiningOp());
-  }
-  auto loss = TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), row,
-                                  op.getLabels(), maximum.getMaximum(), sums.getSumExp(), sums.getLabelLogit(),
-                                  meanLogit, op.getLabelSmoothingAttr(), op.getZLossAttr());
-  steps.push_back(loss);
-  for (Operation *step : steps)
+  auto statistics = LossStatisticsOp::create(builder, loc, statisticsType(op, parts), op.getLogits(), op.getLabels(),
+                                             op.getVocabularyAttr());
+  auto loss =
+      TokenLossOp::create(builder, loc, op.getLossSum().getType(), op.getTokenCount().getType(), op.getLse().getType(),
+                          op.getLabels(), statistics.getStatistics(), op.getLabelSmoothingAttr(), op.getZLossAttr());
+  for (Operation *step : {statistics.getOperation(), loss.getOperation()})
     step->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op->replaceAllUsesWith(loss);
   op->erase();
 }
 
 struct SplitLossPass : tgpt::impl::SplitLossBase<SplitLossPass> {
+  using SplitLossBase::SplitLossBase;
+
   void runOnOperation() override {
+    if (parts < 1) {
+      getOperation().emitError() << "parts is " << int64_t(parts) << ", but the vocabulary is cut into 1 part or more";
+      return signalPassFailure();
+    }
     getOperation().walk([&](Operation *op) {
       numKept += isa<CrossEntropyGradOp>(op);
       if (auto loss = dyn_cast<CrossEntropyOp>(op)) {
-        split(loss); // erases the op
+        split(loss, parts); // erases the op
         ++numSplit;
       }
     });

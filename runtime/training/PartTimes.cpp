@@ -15,15 +15,14 @@
 using namespace tgpt::runtime;
 
 /// An opcode belongs to the part whose entry it starts with.
-static constexpr std::array<std::pair<std::string_view, std::string_view>, 20> parts = {{
+static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> parts = {{
     {"linear", "GEMM"},
     {"attention", "attention"},
     {"rope", "attention"},
     {"rms_norm", "norms"},
     {"layer_norm", "norms"},
     {"cross_entropy", "loss"},
-    {"row_max", "loss"},
-    {"softmax_sums", "loss"},
+    {"loss_statistics", "loss"},
     {"token_loss", "loss"},
     {"divide", "loss"},
     {"adamw", "optimizer"},

@@ -83,20 +83,36 @@ func.func @norm_of_a_stage(%squares: !scalar, %count: !scalar) {
 
 // -----
 
-// Each tp rank takes the logarithm of the sum over its own part of the vocabulary: with equal
-// parts the loss is off by log(tp).
+// Each tp rank takes the logarithm of the sum over its own part of the vocabulary for the whole one's: with
+// equal parts the loss is off by log(tp).
 dist.mesh @mesh (dp = 2, pp = 2, tp = 2)
 !logits = tensor<2x3x5xf32, #dist.layout<[dp, -, tp], of = [4, 3, 10]>>
 !ids = tensor<2x3xi32, #dist.layout<[dp, -], of = [4, 3]>>
 !rows = tensor<2x3xf32, #dist.layout<[dp, -], of = [4, 3]>>
-!addends = tensor<2x3xf32, #dist.layout<[dp, -], partial = [tp], of = [4, 3]>>
+!own = tensor<1x2x2x3xf32, #dist.layout<[tp, -, dp, -], of = [2, 2, 4, 3]>>
 !loss = tensor<f32, #dist.layout<[], partial = [dp], of = []>>
-func.func @loss_off_by_log_tp(%logits: !logits, %labels: !ids, %max: !rows) {
-  // expected-note @+1 {{operand 2 comes from here, with layout #dist.layout<[dp, -], partial = [tp], of = [4, 3]>}}
-  %sum, %logit = tgpt.softmax_sums %logits, %labels, %max : (!logits, !ids, !rows) -> (!addends, !addends)
-  %whole = dist.all_reduce sum %logit over ["tp"] : !addends to !rows
-  // expected-error @+1 {{operand 2 is partial over "tp" but the op is not linear in it}}
-  %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %whole : (!ids, !rows, !addends, !rows) -> (!loss, !loss, !rows)
+func.func @loss_off_by_log_tp(%logits: !logits, %labels: !ids) {
+  // expected-note @+1 {{operand 1 comes from here, with layout #dist.layout<[tp, -, dp, -], of = [2, 2, 4, 3]>}}
+  %statistics = tgpt.loss_statistics %logits, %labels : (!logits, !ids) -> !own
+  // expected-error @+1 {{factor 'c' must not be sharded but operand 1 dim 0 is sharded by "tp"}}
+  %loss, %count, %lse = tgpt.token_loss %labels, %statistics : (!ids, !own) -> (!loss, !loss, !rows)
+  return
+}
+
+// -----
+
+// The statistics of each rank's part are added up over tp as if they were addends: the sum of the logarithms
+// is not the logarithm of the sum.
+dist.mesh @mesh (dp = 2, pp = 2, tp = 2)
+!logits = tensor<2x3x5xf32, #dist.layout<[dp, -, tp], of = [4, 3, 10]>>
+!ids = tensor<2x3xi32, #dist.layout<[dp, -], of = [4, 3]>>
+!own = tensor<1x2x2x3xf32, #dist.layout<[tp, -, dp, -], of = [2, 2, 4, 3]>>
+!sum = tensor<1x2x2x3xf32, #dist.layout<[-, -, dp, -], of = [1, 2, 4, 3]>>
+func.func @sum_of_logarithms(%logits: !logits, %labels: !ids) {
+  // expected-note @+1 {{operand comes from here, with layout #dist.layout<[tp, -, dp, -], of = [2, 2, 4, 3]>}}
+  %statistics = tgpt.loss_statistics %logits, %labels : (!logits, !ids) -> !own
+  // expected-error @+1 {{operand is not partial over "tp"}}
+  %sum = dist.all_reduce sum %statistics over ["tp"] : !own to !sum
   return
 }
 
@@ -139,9 +155,10 @@ dist.mesh @mesh (dp = 2, pp = 2, tp = 2)
 !addend = tensor<f32, #dist.layout<[], partial = [dp], of = []>>
 !labels = tensor<2x3xi32, #dist.layout<[dp, -], of = [4, 3]>>
 !rows = tensor<2x3xf32, #dist.layout<[dp, -], of = [4, 3]>>
-func.func @loss_averaged_per_rank(%labels: !labels, %max: !rows, %sum: !rows, %logit: !rows) {
+!statistics = tensor<2x2x2x3xf32, #dist.layout<[-, -, dp, -], of = [2, 2, 4, 3]>>
+func.func @loss_averaged_per_rank(%labels: !labels, %statistics: !statistics) {
   // expected-note @+1 {{operand 0 comes from here, with layout #dist.layout<[], partial = [dp], of = []>}}
-  %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %logit : (!labels, !rows, !rows, !rows) -> (!addend, !addend, !rows)
+  %loss, %count, %lse = tgpt.token_loss %labels, %statistics : (!labels, !statistics) -> (!addend, !addend, !rows)
   // expected-error @+1 {{operand 0 is partial over "dp" but the op is not linear in it}}
   %mean = tgpt.divide %loss, %count : (!addend, !addend) -> !addend
   return
@@ -155,9 +172,10 @@ dist.mesh @mesh (dp = 2, pp = 2, tp = 2)
 !addend = tensor<f32, #dist.layout<[], partial = [dp], of = []>>
 !labels = tensor<2x3xi32, #dist.layout<[dp, -], of = [4, 3]>>
 !rows = tensor<2x3xf32, #dist.layout<[dp, -], of = [4, 3]>>
-func.func @loss_divided_by_the_local_count(%labels: !labels, %max: !rows, %sum: !rows, %logit: !rows) {
+!statistics = tensor<2x2x2x3xf32, #dist.layout<[-, -, dp, -], of = [2, 2, 4, 3]>>
+func.func @loss_divided_by_the_local_count(%labels: !labels, %statistics: !statistics) {
   // expected-note @+1 {{operand 1 comes from here, with layout #dist.layout<[], partial = [dp], of = []>}}
-  %loss, %count, %lse = tgpt.token_loss %labels, %max, %sum, %logit : (!labels, !rows, !rows, !rows) -> (!addend, !addend, !rows)
+  %loss, %count, %lse = tgpt.token_loss %labels, %statistics : (!labels, !statistics) -> (!addend, !addend, !rows)
   %total = dist.all_reduce sum %loss over ["dp"] : !addend to !scalar
   // expected-error @+1 {{operand 1 is partial over "dp" but the op is not linear in it}}
   %mean = tgpt.divide %total, %count : (!scalar, !addend) -> !scalar

@@ -168,10 +168,10 @@ func.func @l7_whole_taken_for_partial(%x: tensor<4x6xf32, #dist.layout<[-, -]>>,
 
 // -----
 
-// The maximum over a sharded vocabulary is no sum.
-func.func @l7_kind(%x: tensor<2x4x6xf32, #dist.layout<[-, -, tp]>>) {
-  // expected-error @+1 {{result 0 is a partial sum but the op reduces by max}}
-  %0 = tgpt.row_max %x : (tensor<2x4x6xf32, #dist.layout<[-, -, tp]>>) -> tensor<2x4xf32, #dist.layout<[-, -], partial = [tp]>>
+// The addends of a product are no maxima.
+func.func @l7_kind(%x: tensor<2x4x6xf32, #dist.layout<[-, -, tp]>>, %w: tensor<10x6xf32, #dist.layout<[-, tp]>>) {
+  // expected-error @+1 {{result 0 is a partial max but the op reduces by sum}}
+  %0 = tgpt.linear %x, %w : (tensor<2x4x6xf32, #dist.layout<[-, -, tp]>>, tensor<10x6xf32, #dist.layout<[-, tp]>>) -> tensor<2x4x10xf32, #dist.layout<[-, -, -], partial = max [tp]>>
   return
 }
 

@@ -114,14 +114,15 @@ TEST(FusedCalls, ALlamaHasNormsAndParameters) {
             "fill 1 of 40\nrms_norm_grad, add 8 of 16\nsum_squares 1 of 38\n");
 }
 
-/// Each dp rank of the last stage has a loss with its gradient; where ranks share the vocabulary, and where bits must
-/// not depend on their number, the loss is steps.
+/// Each rank of the last stage has a loss with its gradient; where ranks share the vocabulary, and where bits must not
+/// depend on their number, it is the loss of the vocabulary's parts.
 TEST(FusedCalls, NormsLossesAndManyTensorsChangeNoBit) {
-  for (auto [name, flags, losses] : {std::tuple("nano-gpt2", "--dtype=bf16", 1),
-                                     {"nano-gpt2", "--dtype=f16 --dp=2 --overlap", 2},
-                                     {"nano", "--dtype=f32 --tp=2 --sp --overlap", 0},
-                                     {"nano", "--dtype=bf16 --dp=2 --zero=2 --pp=2 --micro-batches=2 --overlap", 2},
-                                     {"nano-gpt2", "--dtype=f32 --reduction=canonical --micro-batches=2", 0}}) {
+  for (auto [name, flags, losses, lossesOfParts] :
+       {std::tuple("nano-gpt2", "--dtype=bf16", 1, 0),
+        {"nano-gpt2", "--dtype=f16 --dp=2 --overlap", 2, 0},
+        {"nano", "--dtype=f32 --tp=2 --sp --overlap", 0, 2},
+        {"nano", "--dtype=bf16 --dp=2 --zero=2 --pp=2 --micro-batches=2 --overlap", 2, 0},
+        {"nano-gpt2", "--dtype=f32 --reduction=canonical --micro-batches=2", 0, 1}}) {
     plan::Plan plan = compileNano(name, flags);
     Trained apart = train(plan, Fused::Nothing), groups = train(plan, Fused::Groups);
     EXPECT_TRUE(isSame(groups.outcome, apart.outcome)) << name << " " << flags;
@@ -129,6 +130,7 @@ TEST(FusedCalls, NormsLossesAndManyTensorsChangeNoBit) {
     EXPECT_GT(groups.counts[std::string(name) == "nano" ? "rms_norm_grad, add" : "layer_norm_grad, add"].calls, 0)
         << flags;
     EXPECT_EQ(groups.counts["cross_entropy, cross_entropy_grad"].calls, losses) << name << " " << flags;
+    EXPECT_EQ(groups.counts["token_loss, cross_entropy_grad"].calls, lossesOfParts) << name << " " << flags;
   }
 }
 

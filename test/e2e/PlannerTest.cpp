@@ -122,8 +122,9 @@ void addRatios(PlanCompiler &compiler, const search::Problem &problem, const std
 }
 
 /// The closed forms know neither alignment nor which buffers an op writes in place, and where stages are cut they know
-/// the time of a head in layers only: a layer too many or too few is a tenth of a small model's stage. They are a
-/// filter: the compiler knows the bytes of the best few.
+/// the time of a head in layers only, with a loss that reads its logits more often than the compiler's: a layer too
+/// many or too few is a tenth of a small model's stage. They are a filter: the compiler knows the bytes of the best
+/// few.
 TEST(PlannerTest, closedFormsAreNearThePlannedBytes) {
   struct Case {
     const char *model;
@@ -133,7 +134,7 @@ TEST(PlannerTest, closedFormsAreNearThePlannedBytes) {
   using search::PipelineOrder;
   int near = 0, count = 0;
   for (const Case &shipped :
-       {Case{"gpt2-124m", 8, 16, 0.97, 1.06}, {"llama2-7b", 16, 32, 0.93, 1.05}, {"llama3-8b", 16, 32, 0.95, 1.05}}) {
+       {Case{"gpt2-124m", 8, 16, 0.91, 1.06}, {"llama2-7b", 16, 32, 0.93, 1.05}, {"llama3-8b", 16, 32, 0.95, 1.05}}) {
     PlanCompiler compiler(recipe(shipped.model));
     search::Problem problem = problemOn("dgx-h100", compiler.facts().shape, "bf16", shipped.gpus, shipped.batch);
     for (auto [name, schedule, withChunks] : {std::tuple("1f1b", PipelineOrder::OneF1B, false),

@@ -21,8 +21,7 @@
 // BACKWARD: tgpt.linear_wgrad {{.*}}tgpt.model_share = 0.83333333333333337 : f64
 // BACKWARD-NOT: tgpt.embedding_grad {{.*}}model_share
 
-// SPLIT: tgpt.row_max {{.*}}vocabulary = 10 : i64
-// SPLIT: tgpt.softmax_sums {{.*}}vocabulary = 10 : i64
+// SPLIT: tgpt.loss_statistics {{.*}}vocabulary = 10 : i64
 
 // KEPT: tgpt.parameter @embed : tensor<10x8xf32>
 // KEPT-NOT: vocabulary

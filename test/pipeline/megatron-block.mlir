@@ -35,12 +35,10 @@
 // TP: %[[MLP:.+]] = dist.all_reduce sum %[[DOWN]] over ["tp"] {tgpt.layer = 0 : i64}
 // TP: tgpt.add %{{[^,]+}}, %[[MLP]] {
 
-// The loss of logits sharded over the vocabulary: their maximum, then two sums, each a number a token.
-// TP: %[[MAX:.+]] = tgpt.row_max
-// TP: dist.all_reduce max %[[MAX]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// TP: %[[SUMS:.+]]:2 = tgpt.softmax_sums
-// TP: dist.all_reduce sum %[[SUMS]]#0 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// TP: dist.all_reduce sum %[[SUMS]]#1 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
+// The loss of logits sharded over the vocabulary: two numbers a token of each rank's part.
+// TP: %[[STATISTICS:.+]] = tgpt.loss_statistics
+// TP-NEXT: %[[ALL:.+]] = dist.all_gather %[[STATISTICS]] dim 0 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x2x1x6xf32, {{.*}} to tensor<2x2x1x6xf32,
+// TP-NEXT: tgpt.token_loss %{{.+}}, %[[ALL]]
 
 // TP: tgpt.begin_backward
 // The head is column-parallel: the gradient of its input is a sum over tp.
@@ -103,11 +101,9 @@
 // SP: %[[NF:.+]]:2 = tgpt.rms_norm
 // SP: %[[NF_FULL:.+]] = dist.all_gather %[[NF]]#0 dim 1 over ["tp"] {tgpt.layer = 1 : i64}
 // SP: tgpt.linear %[[NF_FULL]],
-// SP: %[[MAX:.+]] = tgpt.row_max
-// SP: dist.all_reduce max %[[MAX]] over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// SP: %[[SUMS:.+]]:2 = tgpt.softmax_sums
-// SP: dist.all_reduce sum %[[SUMS]]#0 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
-// SP: dist.all_reduce sum %[[SUMS]]#1 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x6xf32
+// SP: %[[STATISTICS:.+]] = tgpt.loss_statistics
+// SP-NEXT: %[[ALL:.+]] = dist.all_gather %[[STATISTICS]] dim 0 over ["tp"] {tgpt.layer = 1 : i64} : tensor<1x2x1x6xf32, {{.*}} to tensor<2x2x1x6xf32,
+// SP-NEXT: tgpt.token_loss %{{.+}}, %[[ALL]]
 
 // SP: tgpt.begin_backward
 // Backward of the head: its input gathered anew, the gradient of the input scattered.
@@ -251,9 +247,7 @@
 // BIAS: %[[SUM:.+]] = dist.all_reduce sum %[[DOWN]] over ["tp"] {tgpt.layer = 0 : i64}
 // BIAS: %[[BIASED:.+]] = tgpt.add %[[SUM]], %[[BDOWN]] {
 // BIAS: tgpt.add %{{[^,]+}}, %[[BIASED]] {
-// BIAS: dist.all_reduce max
-// BIAS: dist.all_reduce sum
-// BIAS: dist.all_reduce sum
+// BIAS: dist.all_gather %{{.+}} dim 0 over ["tp"]
 // BIAS: tgpt.begin_backward
 // BIAS: dist.all_reduce sum %{{.+}} over ["tp"] {tgpt.layer = 1 : i64}
 // Its gradient needs no reduction: every rank has the whole gradient of the sum.
@@ -275,9 +269,7 @@
 // BIAS-SP: %[[SUM:.+]] = dist.reduce_scatter %[[DOWN]] dim 1 over ["tp"] {tgpt.layer = 0 : i64}
 // BIAS-SP: tgpt.add %[[SUM]], %[[BDOWN]] {
 // BIAS-SP: dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = 1 : i64}
-// BIAS-SP: dist.all_reduce max
-// BIAS-SP: dist.all_reduce sum
-// BIAS-SP: dist.all_reduce sum
+// BIAS-SP: dist.all_gather %{{.+}} dim 0 over ["tp"]
 // BIAS-SP: tgpt.begin_backward
 // BIAS-SP: dist.all_gather %{{.+}} dim 1 over ["tp"] {tgpt.layer = 1 : i64}
 // BIAS-SP: dist.reduce_scatter %{{.+}} dim 1 over ["tp"] {tgpt.layer = 1 : i64}

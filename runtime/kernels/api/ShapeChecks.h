@@ -50,9 +50,7 @@ std::string checkEmbedding(const KernelCall &call);
 std::string checkEmbeddingGrad(const KernelCall &call);
 std::string checkCrossEntropy(const KernelCall &call);
 std::string checkCrossEntropyGrad(const KernelCall &call);
-std::string checkRowMax(const KernelCall &call);
-std::string checkRowMean(const KernelCall &call);
-std::string checkSoftmaxSums(const KernelCall &call);
+std::string checkLossStatistics(const KernelCall &call);
 std::string checkTokenLoss(const KernelCall &call);
 
 // OptimizerChecks.cpp

@@ -90,50 +90,41 @@ std::string tgpt::runtime::checkCrossEntropyGrad(const KernelCall &call) {
   return c.error();
 }
 
-std::string tgpt::runtime::checkRowMax(const KernelCall &call) {
-  CallChecker c(call, 1, 1, 1);
-  c.computeType({input(0)});
-  c.accumulatorType({output(0)});
-  c.rowsShape(output(0), input(0));
-  sharedVocabulary(c, call);
-  return c.error();
+/// [part, statistic, ...] of labels [...], with so many statistics.
+static void statisticsShape(CallChecker &c, Operand statistics, Operand labels, int64_t kinds) {
+  c.minRank(statistics, 2);
+  c.trailingShape(labels, statistics);
+  if (!c.failed() && c.rank(statistics) != c.rank(labels) + 2)
+    c.fail(statistics, "has " + std::to_string(c.rank(statistics)) + " dimensions, expected " +
+                           std::to_string(c.rank(labels) + 2) + ": part, statistic and those of the labels");
+  c.dimIs(statistics, 1, kinds);
 }
 
-std::string tgpt::runtime::checkRowMean(const KernelCall &call) {
-  CallChecker c(call, 1, 1, 1);
-  c.computeType({input(0)});
-  c.accumulatorType({output(0)});
-  c.rowsShape(output(0), input(0));
-  c.requireInteger("vocabulary", 1);
-  sharedVocabulary(c, call);
-  c.optionalChunks(c.dim(input(0), -1), "columns");
-  return c.error();
-}
-
-std::string tgpt::runtime::checkSoftmaxSums(const KernelCall &call) {
-  CallChecker c(call, 3, 3, 2);
+std::string tgpt::runtime::checkLossStatistics(const KernelCall &call) {
+  CallChecker c(call, 2, 2, 1);
   c.computeType({input(0)});
   c.indexType(input(1));
-  c.accumulatorType({input(2), output(0), output(1)});
-  for (Operand perRow : {input(1), input(2), output(0), output(1)})
-    c.rowsShape(perRow, input(0));
+  c.accumulatorType({output(0)});
+  c.rowsShape(input(1), input(0));
+  c.minRank(output(0), 2);
+  bool isSmoothed = c.dim(output(0), 1) == 3;
+  statisticsShape(c, output(0), input(1), isSmoothed ? 3 : 2);
+  int64_t parts = c.dim(output(0), 0), columns = c.dim(input(0), -1);
+  if (!c.failed() && columns % parts != 0)
+    c.fail(std::to_string(columns) + " columns are not " + std::to_string(parts) + " equal parts");
+  if (isSmoothed)
+    c.requireInteger("vocabulary", 1);
   sharedVocabulary(c, call);
-  c.optionalChunks(c.dim(input(0), -1), "columns");
   return c.error();
 }
 
 std::string tgpt::runtime::checkTokenLoss(const KernelCall &call) {
-  bool isSmoothed = call.attributes->real("label_smoothing") != 0;
-  CallChecker c(call, isSmoothed ? 5 : 4, isSmoothed ? 5 : 4, 3);
+  CallChecker c(call, 2, 2, 3);
   c.indexType(input(0));
   c.computeType({input(1)});
-  c.accumulatorType({input(1), input(2), input(3), output(0), output(1), output(2)});
-  for (Operand perToken : {input(1), input(2), input(3), output(2)})
-    c.sameShape(perToken, input(0));
-  if (isSmoothed) {
-    c.accumulatorType({input(4)});
-    c.sameShape(input(4), input(0));
-  }
+  c.accumulatorType({input(1), output(0), output(1), output(2)});
+  statisticsShape(c, input(1), input(0), call.attributes->real("label_smoothing") != 0 ? 3 : 2);
+  c.sameShape(output(2), input(0));
   c.scalar(output(0));
   c.scalar(output(1));
   c.optionalChunks(c.elements(input(0)), "tokens");

@@ -133,10 +133,14 @@ void Step::loss() {
       .attributes.set("accumulate", int64_t(1));
   add("cross_entropy", "", {logits, tokens}, {scalar, scalar, perToken}, 1);
   add("cross_entropy_grad", "", {logits, tokens, perToken, scalar}, {logits}, 1);
-  add("row_max", "vocabulary-parallel", {logits}, {perToken}, 0);
-  add("row_mean", "vocabulary-parallel", {logits}, {perToken}, 0).attributes.set("vocabulary", m.vocabulary);
-  add("softmax_sums", "vocabulary-parallel", {logits, tokens, perToken}, {perToken, perToken}, 0);
-  add("token_loss", "vocabulary-parallel", {tokens, perToken, perToken, perToken}, {scalar, scalar, perToken}, 0);
+  constexpr int64_t parts = 8; // of the vocabulary, as the ranks of tp = 8 share it
+  for (int64_t kinds : {2, 3}) {
+    std::string role = kinds == 3 ? "vocabulary-parallel, smoothed" : "vocabulary-parallel";
+    OperandShape statistics = accumulator({parts, kinds, m.batch, m.sequence});
+    add("loss_statistics", role, {logits, tokens}, {statistics}, 0).attributes.set("vocabulary", m.vocabulary);
+    add("token_loss", role, {tokens, statistics}, {scalar, scalar, perToken}, 0)
+        .attributes.set("label_smoothing", kinds == 3 ? 0.1 : 0.0);
+  }
 }
 
 void Step::optimizer() {

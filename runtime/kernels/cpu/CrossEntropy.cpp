@@ -35,10 +35,8 @@ KernelStatus crossEntropy(const KernelCall &call) {
     const T *row = logits.as<T>();
     A *lse = call.outputs[2].as<A>();
     forChunks(tokens, rowsPerChunk(v), [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        A most = maximumOf(row + t * v, real);
-        lse[t] = most + std::log(sumOfExponentials(row + t * v, real, most));
-      }
+      for (int64_t t = begin; t < end; ++t)
+        lse[t] = logSumExp(row + t * v, real);
     });
     TokenLoss lossOf(*call.attributes);
     double loss = 0, count = 0;

@@ -11,6 +11,7 @@
 #include "runtime/kernels/cpu/Arithmetic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
@@ -51,6 +52,13 @@ template <typename T> AccumulatorOf<T> sumOfExponentials(const T *row, int64_t n
   for (int64_t j = 0; j < n; ++j)
     sum += exponential(load(row[j]) - shift);
   return sum;
+}
+
+/// log sum exp of row[0, n); minus infinity where all of them are, or n = 0.
+template <typename T> AccumulatorOf<T> logSumExp(const T *row, int64_t n) {
+  using A = AccumulatorOf<T>;
+  A most = maximumOf(row, n), shift = most == -std::numeric_limits<A>::infinity() ? A(0) : most;
+  return shift + std::log(sumOfExponentials(row, n, shift));
 }
 
 /// sum over j of row[j].

@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Between these kernels the ranks that share a vocabulary reduce max, sum_exp,
-// label_logit and mean_logit. Columns from `vocabulary` on are padding, left out of all.
-// row_max:      max = max over j of logits
-// row_mean:     mean_logit = sum over the columns held here / vocabulary
-// softmax_sums: sum_exp = sum exp(logits - max); label_logit = logits[label] where
-//               that column is held here, else 0
-// token_loss:   lse = max + log(sum_exp); loss_sum, count over valid tokens as in cross_entropy
-// logits T[tokens,v], labels i32[tokens], all else A. A row is summed by one
-// thread in A, the tokens in order in f64: the same bits on any number of threads.
-// With attribute `chunks` the columns (of token_loss: the tokens) are summed in so many
-// equal parts, and these, in A, in a tree.
+// Between these kernels the ranks that share a vocabulary gather the statistics of its parts.
+// loss_statistics: of each part of the columns held here
+//                  0  log sum exp(logits), minus infinity where all are padding
+//                  1  logits[label] where that column is in the part, else 0
+//                  2  sum of the logits / vocabulary, where labels are smoothed
+// token_loss:      lse = log sum over parts of exp(0), label's and mean logit = sum over parts
+//                  of 1 and 2; loss_sum, count over valid tokens as in cross_entropy
+// logits T[tokens,v], labels i32[tokens], statistics A[parts,2 or 3,tokens], all else A. Columns
+// from `vocabulary` on are padding, left out of all. One thread has a row, and reads a part again
+// while it is in the cache: one read of memory. Parts are added in their order in A, the tokens
+// in order in f64: the same bits on any number of threads. With attribute `chunks` the tokens are
+// summed in so many equal parts, and these, in A, in a tree.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/ChunkRange.h"
@@ -29,14 +30,27 @@
 
 namespace tgpt::runtime::cpu::TGPT_ISA {
 
-KernelStatus rowMax(const KernelCall &call) {
-  const TensorView &logits = call.inputs[0];
-  int64_t v = logits.dim(-1), real = realColumns(call);
+KernelStatus lossStatistics(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &statistics = call.outputs[0];
+  const int32_t *labels = call.inputs[1].as<int32_t>();
+  int64_t tokens = logits.rows(), v = logits.dim(-1), real = realColumns(call);
+  int64_t parts = statistics.dim(0), kinds = statistics.dim(1), columns = v / parts;
+  int64_t offset = call.attributes->integer("vocab_offset"), vocabulary = call.attributes->integer("vocabulary");
   return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
     using T = decltype(zero);
-    forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
+    using A = AccumulatorOf<T>;
+    forChunks(tokens, rowsPerChunk(v), [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t)
-        call.outputs[0].as<AccumulatorOf<T>>()[t] = maximumOf(logits.as<T>() + t * v, real);
+        for (int64_t part = 0; part < parts; ++part) {
+          int64_t first = part * columns, n = std::clamp<int64_t>(real - first, 0, columns);
+          int64_t column = labels[t] - offset - first;
+          const T *row = logits.as<T>() + t * v + first;
+          A *to = statistics.as<A>() + part * kinds * tokens + t;
+          to[0] = logSumExp(row, n);
+          to[tokens] = column >= 0 && column < n ? A(load(row[column])) : A(0);
+          if (kinds == 3)
+            to[2 * tokens] = sumOf(row, n) / A(vocabulary);
+        }
     });
     return {};
   });
@@ -50,67 +64,53 @@ static A sumOfChunks(const KernelCall &call, int64_t n, const SumOfPart &sumOfPa
   return sumScalarsInTree<A>(range.count, [&](int64_t i) -> A { return sumOfPart((range.first + i) * chunk, chunk); });
 }
 
-/// Columns of [first, first + n) that are no padding.
-static int64_t realOf(int64_t first, int64_t n, int64_t real) {
-  return std::clamp<int64_t>(real - first, 0, n);
-}
+/// One statistic of each part of a token, `stride` elements apart.
+template <typename A> struct PartStatistic {
+  const A *first;
+  int64_t parts, stride;
 
-KernelStatus rowMean(const KernelCall &call) {
-  const TensorView &logits = call.inputs[0];
-  int64_t v = logits.dim(-1), real = realColumns(call), vocabulary = call.attributes->integer("vocabulary");
-  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
-    using T = decltype(zero);
-    using A = AccumulatorOf<T>;
-    forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t)
-        call.outputs[0].as<A>()[t] = sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) {
-          return sumOf(logits.as<T>() + t * v + first, realOf(first, n, real)) / A(vocabulary);
-        });
-    });
-    return {};
-  });
-}
+  A sum() const {
+    A sum = 0;
+    for (int64_t part = 0; part < parts; ++part)
+      sum += first[part * stride];
+    return sum;
+  }
 
-KernelStatus softmaxSums(const KernelCall &call) {
-  const TensorView &logits = call.inputs[0], &labels = call.inputs[1];
-  int64_t v = logits.dim(-1), real = realColumns(call), offset = call.attributes->integer("vocab_offset");
-  ChunkRange range = ChunkRange::of(*call.attributes);
-  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
-    using T = decltype(zero);
-    using A = AccumulatorOf<T>;
-    forChunks(logits.rows(), rowsPerChunk(v), [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        const T *row = logits.as<T>() + t * v;
-        int64_t label = labels.as<int32_t>()[t], local = label - offset;
-        bool isLocal = label >= 0 && local < real && range.holds(local, v);
-        A shift = call.inputs[2].as<A>()[t];
-        call.outputs[0].as<A>()[t] = sumOfChunks<A>(call, v, [&](int64_t first, int64_t n) {
-          return sumOfExponentials(row + first, realOf(first, n, real), shift);
-        });
-        call.outputs[1].as<A>()[t] = isLocal ? A(load(row[local])) : A(0);
-      }
-    });
-    return {};
-  });
-}
+  /// log sum exp of them; minus infinity where all are.
+  A logSumExp() const {
+    constexpr A least = -std::numeric_limits<A>::infinity();
+    A most = least, sum = 0;
+    for (int64_t part = 0; part < parts; ++part)
+      most = first[part * stride] > most ? first[part * stride] : most;
+    A shift = most == least ? A(0) : most;
+    for (int64_t part = 0; part < parts; ++part)
+      sum += exponential(first[part * stride] - shift);
+    return shift + std::log(sum);
+  }
+};
 
 KernelStatus tokenLoss(const KernelCall &call) {
-  return forAccumulatorType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
+  const TensorView &statistics = call.inputs[1];
+  int64_t tokens = call.inputs[0].elements(), parts = statistics.dim(0), kinds = statistics.dim(1);
+  return forAccumulatorType(statistics.dtype, [&](auto zero) -> KernelStatus {
     using A = decltype(zero);
     const int32_t *label = call.inputs[0].as<int32_t>();
-    const A *most = call.inputs[1].as<A>(), *sum = call.inputs[2].as<A>(), *labelLogit = call.inputs[3].as<A>();
-    const A *meanLogit = call.inputs.size() > 4 ? call.inputs[4].as<A>() : nullptr;
     A *lse = call.outputs[2].as<A>();
+    auto ofParts = [&](int64_t kind, int64_t t) {
+      return PartStatistic<A>{statistics.as<A>() + kind * tokens + t, parts, kinds * tokens};
+    };
+    forChunks(tokens, rowsPerChunk(parts), [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t)
+        lse[t] = ofParts(0, t).logSumExp();
+    });
     TokenLoss lossOf(*call.attributes);
     int64_t valid = 0;
-    for (int64_t t = 0; t < call.inputs[0].elements(); ++t)
-      lse[t] = most[t] + std::log(sum[t]);
-    *call.outputs[0].as<A>() = sumOfChunks<A>(call, call.inputs[0].elements(), [&](int64_t first, int64_t n) {
+    *call.outputs[0].as<A>() = sumOfChunks<A>(call, tokens, [&](int64_t first, int64_t n) {
       double loss = 0;
       for (int64_t t = first; t < first + n; ++t) {
         if (label[t] < 0)
           continue;
-        loss += lossOf(lse[t], labelLogit[t], meanLogit ? double(meanLogit[t]) : 0);
+        loss += lossOf(lse[t], ofParts(1, t).sum(), kinds == 3 ? double(ofParts(2, t).sum()) : 0);
         ++valid;
       }
       return A(loss);

@@ -65,6 +65,21 @@ template <typename A> void convert(A x, Float16 &to) {
 }
 #endif
 
+#ifdef __CUDACC__
+__device__ __forceinline__ float roundedProduct(float a, float b) {
+  return __fmul_rn(a, b);
+}
+__device__ __forceinline__ double roundedProduct(double a, double b) {
+  return __dmul_rn(a, b);
+}
+#else
+/// a * b, never one operation with the addition that it goes into: lanes that exchange products
+/// and add them must round alike.
+template <typename A> A roundedProduct(A a, A b) {
+  return a * b;
+}
+#endif
+
 template <typename A> __device__ __forceinline__ void convert(A x, float &to) {
   to = float(x);
 }

@@ -5,192 +5,160 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Between these kernels the ranks that share a vocabulary reduce max, sum_exp,
-// label_logit and mean_logit. Columns from `vocabulary` on are padding, left out of all.
-// row_max:      max = max over j of logits
-// row_mean:     mean_logit = sum over the columns held here / vocabulary
-// softmax_sums: sum_exp = sum exp(logits - max); label_logit = logits[label] where
-//               that column is held here, else 0
-// token_loss:   lse = max + log(sum_exp); loss_sum, count over valid tokens as in cross_entropy
-// logits T[tokens,v], labels i32[tokens], all else A. A block has a row, or a part of the
-// tokens; each reads the logits once: 85% of the memory's bandwidth expected, softmax_sums
-// 75%. Tokens are added in f64. With attribute `chunks` the columns (of token_loss: the
-// tokens) are summed in so many equal parts, and these, in A, in a tree.
+// Between these kernels the ranks that share a vocabulary gather the statistics of its parts.
+// loss_statistics: of each part of the columns held here
+//                  0  log sum exp(logits), minus infinity where all are padding
+//                  1  logits[label] where that column is in the part, else 0
+//                  2  sum of the logits / vocabulary, where labels are smoothed
+// token_loss:      lse = log sum over parts of exp(0), label's and mean logit = sum over parts
+//                  of 1 and 2; loss_sum, count over valid tokens as in cross_entropy
+// logits T[tokens,v], labels i32[tokens], statistics A[parts,2 or 3,tokens], all else A. Columns
+// from `vocabulary` on are padding, left out of all.
+//
+// A block has a row of logits and reads it once: 1 element of memory traffic for each, 75% of
+// the memory's bandwidth expected. Parts are added in their order, the tokens by one block in f64;
+// with attribute `chunks` the tokens are summed in so many equal parts, and these, in A, in a tree.
+// With logits and dloss behind its inputs and dlogits behind its outputs token_loss takes
+// cross_entropy_grad along (fusion/LossGradients.cpp): a block has a token, each of its threads
+// merges the token's parts, and lse need not be read; dlogits may be logits.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernels/api/ChunkRange.h"
-#include "runtime/kernels/cuda/RowSoftmax.h"
-#include "runtime/kernels/cuda/Tree.h"
+#include "runtime/kernels/cuda/TokenLosses.h"
 
 namespace tgpt::runtime::cuda::TGPT_TARGET {
 
-template <typename T> struct RowOperands {
+template <typename T> struct StatisticsOperands {
   const T *logits;
   const int32_t *labels;
-  const AccumulatorOf<T> *most;
-  AccumulatorOf<T> *sum, *labelLogit;
-  int64_t width, real, offset, chunks; ///< of all columns
-  int64_t first, count;                ///< chunks that are summed
+  AccumulatorOf<T> *statistics;
+  int64_t tokens, width, real, offset, parts, kinds;
   double vocabulary;
 
-  /// Where chunk `i` begins.
-  __device__ int64_t at(int64_t i) const { return i * (width / chunks); }
-
-  /// Columns of chunk `i` that are no padding.
-  __device__ int64_t realOf(int64_t i) const {
-    int64_t chunk = width / chunks, left = real - i * chunk;
-    return left < 0 ? 0 : left < chunk ? left : chunk;
-  }
+  int64_t columns() const { return width / parts; }
 };
 
-template <typename T, int V> __global__ void __launch_bounds__(lossThreads) maximumOfRow(RowOperands<T> o) {
-  AccumulatorOf<T> most = maximumOf<V>(o.logits + blockIdx.x * o.width, o.real);
-  if (threadIdx.x == 0)
-    o.sum[blockIdx.x] = most;
-}
-
-template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 4) meanOfRow(RowOperands<T> o) {
+template <typename T, int V>
+__global__ void __launch_bounds__(lossThreads, 4) statisticsOfRow(StatisticsOperands<T> o, int64_t columns) {
   using A = AccumulatorOf<T>;
-  const T *row = o.logits + blockIdx.x * o.width;
-  A mean = sumScalars<A>(
-      o.count, [&](int64_t i) { return sumOf<V>(row + o.at(o.first + i), o.realOf(o.first + i)) / A(o.vocabulary); });
-  if (threadIdx.x == 0)
-    o.sum[blockIdx.x] = mean;
-}
-
-template <typename T, int V> __global__ void __launch_bounds__(lossThreads, 2) softmaxSumsOfRow(RowOperands<T> o) {
-  using A = AccumulatorOf<T>;
-  int64_t token = blockIdx.x, label = o.labels[token], local = label - o.offset;
-  const T *row = o.logits + token * o.width;
-  A shift = o.most[token], sum = sumScalars<A>(o.count, [&](int64_t i) {
-                             return sumOfExponentials<V>(row + o.at(o.first + i), o.realOf(o.first + i), shift);
-                           });
-  if (threadIdx.x != 0)
-    return;
-  o.sum[token] = sum;
-  bool isHere = local >= o.at(o.first) && local < o.at(o.first + o.count) && local < o.real;
-  o.labelLogit[token] = label >= 0 && isHere ? A(load(row[local])) : A(0);
-}
-
-/// The operands that all three have.
-template <typename T> static RowOperands<T> rowOperands(const KernelCall &call) {
-  RowOperands<T> o{};
-  o.logits = call.inputs[0].as<T>(), o.sum = call.outputs[0].as<AccumulatorOf<T>>();
-  o.width = call.inputs[0].dim(-1), o.real = realColumns(call);
-  o.offset = call.attributes->integer("vocab_offset");
-  ChunkRange range = ChunkRange::of(*call.attributes);
-  o.chunks = range.all, o.first = range.first, o.count = range.count;
-  o.vocabulary = double(call.attributes->integer("vocabulary"));
-  return o;
-}
-
-/// A chunk begins at a multiple of a vector.
-template <typename T> static bool chunksAreAligned(const RowOperands<T> &o) {
-  return rowsAreAligned(o.logits, o.width) && o.width / o.chunks % vectorOf<T> == 0;
-}
-
-KernelStatus rowMax(const KernelCall &call) {
-  return forRealType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
-    using T = decltype(zero);
-    RowOperands<T> o = rowOperands<T>(call);
-    LaunchShape shape(unsigned(call.inputs[0].rows()), lossThreads);
-    return chunksAreAligned(o) ? launch(shape, maximumOfRow<T, vectorOf<T>>, o) : launch(shape, maximumOfRow<T, 1>, o);
-  });
-}
-
-KernelStatus rowMean(const KernelCall &call) {
-  return forRealType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
-    using T = decltype(zero);
-    RowOperands<T> o = rowOperands<T>(call);
-    LaunchShape shape(unsigned(call.inputs[0].rows()), lossThreads);
-    return chunksAreAligned(o) ? launch(shape, meanOfRow<T, vectorOf<T>>, o) : launch(shape, meanOfRow<T, 1>, o);
-  });
-}
-
-KernelStatus softmaxSums(const KernelCall &call) {
-  return forRealType(call.inputs[0].dtype, [&](auto zero) -> KernelStatus {
-    using T = decltype(zero);
-    RowOperands<T> o = rowOperands<T>(call);
-    o.labels = call.inputs[1].as<int32_t>(), o.most = call.inputs[2].as<AccumulatorOf<T>>();
-    o.labelLogit = call.outputs[1].as<AccumulatorOf<T>>();
-    LaunchShape shape(unsigned(call.inputs[0].rows()), lossThreads);
-    return chunksAreAligned(o) ? launch(shape, softmaxSumsOfRow<T, vectorOf<T>>, o)
-                               : launch(shape, softmaxSumsOfRow<T, 1>, o);
-  });
-}
-
-template <typename A> struct TokenLossOperands {
-  const int32_t *labels;
-  const A *most, *sum, *labelLogit, *meanLogit;
-  A *lse;
-  double *partLoss;
-  int64_t *partCount;
-  int64_t tokens, perPart;
-  TokenLoss lossOf;
-};
-
-template <typename A> __global__ void __launch_bounds__(lossThreads) lossOfPart(TokenLossOperands<A> o) {
-  int64_t part = blockIdx.x, begin = part * o.perPart;
-  int64_t end = begin + o.perPart < o.tokens ? begin + o.perPart : o.tokens, valid = 0;
-  double loss = 0;
-  for (int64_t t = begin + threadIdx.x; t < end; t += lossThreads) {
-    A lse = o.most[t] + std::log(o.sum[t]);
-    o.lse[t] = lse;
-    if (o.labels[t] < 0)
+  int64_t token = blockIdx.x;
+  for (int64_t part = 0; part < o.parts; ++part) {
+    int64_t first = part * columns, left = o.real - first, n = left < 0 ? 0 : left < columns ? left : columns;
+    const T *row = o.logits + token * o.width + first;
+    RowSums<A> sums = sumsOf<V>(row, n, o.kinds == 3);
+    if (threadIdx.x != 0)
       continue;
-    loss += o.lossOf(lse, o.labelLogit[t], o.meanLogit ? double(o.meanLogit[t]) : 0);
-    ++valid;
-  }
-  loss = sumOverBlock<lossThreads>(loss);
-  valid = sumOverBlock<lossThreads>(valid);
-  if (threadIdx.x == 0) {
-    o.partLoss[part] = loss;
-    o.partCount[part] = valid;
+    int64_t column = o.labels[token] - o.offset - first;
+    A *to = o.statistics + part * o.kinds * o.tokens + token;
+    to[0] = sums.lse;
+    to[o.tokens] = column >= 0 && column < n ? A(load(row[column])) : A(0);
+    if (o.kinds == 3)
+      to[2 * o.tokens] = sums.sum / A(o.vocabulary);
   }
 }
 
-/// One thread adds the parts: in f64, or each rounded to A and in a tree.
-template <typename A, typename Sum>
-__global__ void addLossParts(const double *loss, const int64_t *count, int64_t parts, A *lossSum, A *countSum) {
-  *lossSum = A(sumScalars<Sum>(parts, [&](int64_t i) { return Sum(loss[i]); }));
-  int64_t valid = 0;
-  for (int64_t i = 0; i < parts; ++i)
-    valid += count[i];
-  *countSum = A(valid);
+KernelStatus lossStatistics(const KernelCall &call) {
+  const TensorView &logits = call.inputs[0], &statistics = call.outputs[0];
+  return forRealType(logits.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    int64_t width = logits.dim(-1);
+    StatisticsOperands<T> o{logits.as<T>(),
+                            call.inputs[1].as<int32_t>(),
+                            statistics.as<AccumulatorOf<T>>(),
+                            logits.rows(),
+                            width,
+                            realColumns(*call.attributes, width),
+                            call.attributes->integer("vocab_offset"),
+                            statistics.dim(0),
+                            statistics.dim(1),
+                            double(call.attributes->integer("vocabulary"))};
+    LaunchShape shape(unsigned(o.tokens), lossThreads);
+    bool aligned = rowsAreAligned(o.logits, o.width) && o.columns() % vectorOf<T> == 0; // so is each part
+    return aligned ? launch(shape, statisticsOfRow<T, vectorOf<T>>, o, o.columns())
+                   : launch(shape, statisticsOfRow<T, 1>, o, o.columns());
+  });
 }
 
-/// Chunks, or parts of at least 1024 tokens.
-static int64_t lossParts(const KernelCall &call) {
-  int64_t chunks = call.attributes->integer("chunks");
-  return chunks > 0 ? chunks : cost::lossParts(call.inputs[0].elements());
+/// The statistics of all parts, and what becomes of them.
+template <typename A> struct MergeOperands {
+  const A *statistics;
+  const int32_t *labels;
+  A *lse;
+  double *loss; ///< of each token, 0 where it is ignored
+  int64_t tokens, parts, kinds;
+  TokenLoss lossOf;
+
+  __device__ A at(int64_t kind, int64_t part, int64_t token) const {
+    return statistics[(part * kinds + kind) * tokens + token];
+  }
+  __device__ A sumOf(int64_t kind, int64_t token) const {
+    A sum = 0;
+    for (int64_t part = 0; part < parts; ++part)
+      sum += at(kind, part, token);
+    return sum;
+  }
+  /// Minus infinity where those of all parts are.
+  __device__ A lseOf(int64_t token) const {
+    A most = minusInfinity<A>(), sum = 0;
+    for (int64_t part = 0; part < parts; ++part)
+      most = at(0, part, token) > most ? at(0, part, token) : most;
+    A shift = shiftOf(most);
+    for (int64_t part = 0; part < parts; ++part)
+      sum += std::exp(at(0, part, token) - shift);
+    return shift + A(std::log(sum));
+  }
+  __device__ void write(int64_t token, A lseOfToken) const {
+    lse[token] = lseOfToken;
+    double mean = kinds == 3 ? double(sumOf(2, token)) : 0;
+    loss[token] = labels[token] < 0 ? 0 : lossOf(lseOfToken, sumOf(1, token), mean);
+  }
+};
+
+template <typename A> __global__ void __launch_bounds__(lossThreads) mergeTokens(MergeOperands<A> o) {
+  int64_t token = int64_t(blockIdx.x) * lossThreads + threadIdx.x;
+  if (token < o.tokens)
+    o.write(token, o.lseOf(token));
+}
+
+template <typename T, int V>
+__global__ void __launch_bounds__(lossThreads, 4)
+    mergeTokenWithGrad(MergeOperands<AccumulatorOf<T>> o, LossGradOperands<T> grad) {
+  AccumulatorOf<T> lse = o.lseOf(blockIdx.x);
+  if (threadIdx.x == 0)
+    o.write(blockIdx.x, lse);
+  writeGrad<V>(grad, blockIdx.x, lse);
+}
+
+template <typename T>
+static void launchWithGrad(Launches &launches, const MergeOperands<AccumulatorOf<T>> &o,
+                           const LossGradOperands<T> &grad) {
+  LaunchShape shape(unsigned(o.tokens), lossThreads);
+  rowsAreAligned(grad.logits, grad.width) && areAligned(grad.dlogits)
+      ? launches.then(shape, mergeTokenWithGrad<T, vectorOf<T>>, o, grad)
+      : launches.then(shape, mergeTokenWithGrad<T, 1>, o, grad);
 }
 
 size_t tokenLossWorkspace(const KernelCall &call) {
-  return size_t(cost::tokenLossWorkspace(call.inputs[0].elements(), call.attributes->integer("chunks")));
+  return size_t(cost::tokenLossWorkspace(call.inputs[0].elements()));
 }
 
 KernelStatus tokenLoss(const KernelCall &call) {
-  int64_t parts = lossParts(call), tokens = call.inputs[0].elements();
-  Scratch scratch;
-  double *partLoss = scratch.take<double>(parts);
-  int64_t *partCount = scratch.take<int64_t>(parts);
-  if (!partCount)
+  const TensorView &labels = call.inputs[0], &statistics = call.inputs[1];
+  bool hasGrad = call.outputs.size() > 3;
+  int64_t tokens = labels.elements();
+  double *loss = Scratch().take<double>(tokens);
+  if (!loss)
     return {workspaceTooSmall};
-  return forAccumulatorType(call.inputs[1].dtype, [&](auto zero) -> KernelStatus {
-    using A = decltype(zero);
-    auto in = [&](size_t i) { return call.inputs[i].as<A>(); };
-    TokenLossOperands<A> o{
-        call.inputs[0].as<int32_t>(), in(1),    in(2),     in(3),  call.inputs.size() > 4 ? in(4) : nullptr,
-        call.outputs[2].as<A>(),      partLoss, partCount, tokens, ceilDiv(tokens, parts),
-        TokenLoss(*call.attributes)};
+  return forRealType(hasGrad ? call.inputs[2].dtype : statistics.dtype, [&](auto zero) -> KernelStatus {
+    using T = decltype(zero);
+    using A = AccumulatorOf<T>;
+    MergeOperands<A> o{statistics.as<A>(), labels.as<int32_t>(), call.outputs[2].as<A>(),    loss, tokens,
+                       statistics.dim(0),  statistics.dim(1),    TokenLoss(*call.attributes)};
     Launches launches;
-    launches.then(LaunchShape(unsigned(parts), lossThreads), lossOfPart<A>, o);
-    bool inTree = call.attributes->integer("chunks") > 0;
-    ChunkRange range = inTree ? ChunkRange::of(*call.attributes) : ChunkRange{0, parts, parts};
-    partLoss += range.first, partCount += range.first, parts = range.count;
-    A *sum = call.outputs[0].as<A>(), *count = call.outputs[1].as<A>();
-    inTree ? launches.then(LaunchShape(1, 1), addLossParts<A, A>, partLoss, partCount, parts, sum, count)
-           : launches.then(LaunchShape(1, 1), addLossParts<A, double>, partLoss, partCount, parts, sum, count);
+    if (hasGrad)
+      launchWithGrad<T>(launches, o, {call.inputs[2], labels, call.inputs[3], call.outputs[3], *call.attributes});
+    else
+      launches.then(LaunchShape(unsigned(ceilDiv(tokens, lossThreads)), lossThreads), mergeTokens<A>, o);
+    launchAddLosses<A>(launches, call, loss, o.labels, tokens);
     return launches;
   });
 }

@@ -102,12 +102,13 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"attention", "", "ab(HGD),ab(HD),ab(HD)->ab(HGD),a(HG)b", "bD", false},
         Rule{"gelu", "", "abc->abc", "", false}, Rule{"dropout", "", "abD,a,->abD", "", false},
         Rule{"head_norm", "", "abH,D->abH", "D", false}, Rule{"head_norm_grad", "", "abH,abH,D->abH,D", "D", false},
-        Rule{"row_mean", "", "abV->ab", "", false}, Rule{"token_loss", "smoothed", "ab,ab,ab,ab,ab->,,ab", "", false},
-        Rule{"add", "broadcast", "abc,bc->abc", "", true}, Rule{"add_n", "", "abc,abc,abc->abc", "", true},
-        Rule{"cast", "", "abc->abc", "", false}, Rule{"cross_entropy", "", "abV,ab->,,ab", "V", false},
-        Rule{"cross_entropy_grad", "", "abV,ab,ab,->abV", "", false}, Rule{"row_max", "", "abV->ab", "", false},
-        Rule{"sum_squares", "", "abc->", "", false}, Rule{"clip_scale", "", ",->,", "", false},
-        Rule{"clip_scale", "scaled", ",,->,", "", false}, Rule{"adjust_loss_scale", "", ",,,,->,,,", "", false},
+        Rule{"loss_statistics", "", "abV,ab->Vkab", "k", false},
+        Rule{"token_loss", "smoothed", "ab,ckab->,,ab", "ck", false}, Rule{"add", "broadcast", "abc,bc->abc", "", true},
+        Rule{"add_n", "", "abc,abc,abc->abc", "", true}, Rule{"cast", "", "abc->abc", "", false},
+        Rule{"cross_entropy", "", "abV,ab->,,ab", "V", false},
+        Rule{"cross_entropy_grad", "", "abV,ab,ab,->abV", "", false}, Rule{"sum_squares", "", "abc->", "", false},
+        Rule{"clip_scale", "", ",->,", "", false}, Rule{"clip_scale", "scaled", ",,->,", "", false},
+        Rule{"adjust_loss_scale", "", ",,,,->,,,", "", false},
         Rule{"adamw", "", "abc,abc,abc,abc,,,->abc,abc,abc", "", false}, Rule{"fill", "", "->abc", "", false}),
     [](const auto &info) { return std::string(info.param.mnemonic) + "_" + info.param.label; });
 
@@ -215,7 +216,7 @@ TEST(KernelFacts, VocabularyOffsetsFollowTheVocabulary) {
       EXPECT_EQ(cast<RankedTensorType>(tensor.getType()).getDimSize(offset.dim), OpProgram::vocabulary);
       names.insert(op.getKernelName().str());
     }
-  std::set<std::string> expected = {"embedding", "embedding_grad", "cross_entropy_grad", "softmax_sums"};
+  std::set<std::string> expected = {"embedding", "embedding_grad", "cross_entropy_grad", "loss_statistics"};
   EXPECT_EQ(names, expected);
 }
 
@@ -277,6 +278,9 @@ TEST(KernelFacts, LossTermsAreNamedOnlyWhereTheyCount) {
   EXPECT_TRUE(attributesOf("cross_entropy_grad").empty());
   Builder builder(program.context());
   EXPECT_EQ(attributesOf("token_loss", "smoothed").get("label_smoothing"), builder.getF64FloatAttr(0.1));
+  EXPECT_TRUE(attributesOf("loss_statistics").empty()) << "without padding or a mean nobody asks for the vocabulary";
+  EXPECT_EQ(attributesOf("loss_statistics", "smoothed").get("vocabulary"),
+            builder.getI64IntegerAttr(OpProgram::vocabulary));
   auto grad = cast<CrossEntropyGradOp>(program.find("cross_entropy_grad"));
   grad.setLabelSmoothing(APFloat(0.5));
   EXPECT_EQ(attributesOf("cross_entropy_grad").get("vocabulary"), builder.getI64IntegerAttr(OpProgram::vocabulary));

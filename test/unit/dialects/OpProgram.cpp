@@ -21,6 +21,8 @@ static constexpr llvm::StringLiteral text = R"mlir(
 !row = tensor<2x5xf32>
 !logits = tensor<2x5x11xf32>
 !lse = tensor<2x6x5xf32>
+!statistics = tensor<11x2x2x5xf32>
+!smoothed = tensor<11x3x2x5xf32>
 !w = tensor<7x24xf32>
 !vector = tensor<24xf32>
 !scalar = tensor<f32>
@@ -55,9 +57,8 @@ func.func @every_op(%ids: !tokens, %table: tensor<11x24xf32>, %x: !x, %k: !kv, %
   %23 = tgpt.cast %x : (!x) -> tensor<2x5x24xbf16>
   %24:3 = tgpt.cross_entropy %logits, %ids : (!logits, !tokens) -> (!scalar, !scalar, !row)
   %25 = tgpt.cross_entropy_grad %logits, %ids, %row, %s : (!logits, !tokens, !row, !scalar) -> !logits
-  %26 = tgpt.row_max %logits : (!logits) -> !row
-  %27:2 = tgpt.softmax_sums %logits, %ids, %row : (!logits, !tokens, !row) -> (!row, !row)
-  %28:3 = tgpt.token_loss %ids, %row, %row, %row : (!tokens, !row, !row, !row) -> (!scalar, !scalar, !row)
+  %26 = tgpt.loss_statistics %logits, %ids : (!logits, !tokens) -> !statistics
+  %28:3 = tgpt.token_loss %ids, %26 : (!tokens, !statistics) -> (!scalar, !scalar, !row)
   %29 = tgpt.sum_squares %x : (!x) -> !scalar
   %30:2 = tgpt.clip_scale %s, %s {max_norm = 1.0 : f64} : (!scalar, !scalar) -> (!scalar, !scalar)
   %31 = tgpt.divide %s, %s : (!scalar, !scalar) -> !scalar
@@ -65,8 +66,8 @@ func.func @every_op(%ids: !tokens, %table: tensor<11x24xf32>, %x: !x, %k: !kv, %
   %34 = tgpt.dropout %x, %samples, %step {probability = 0.25 : f64, stream = "embed.dropout", seed = 7 : i64} : (!x, tensor<2xi32>, tensor<i32>) -> !x
   %35 = tgpt.head_norm %x, %c {epsilon = 1.0e-5 : f64} : (!x, tensor<4xf32>) -> !x
   %36:2 = tgpt.head_norm_grad %x, %x, %c {epsilon = 1.0e-5 : f64} : (!x, !x, tensor<4xf32>) -> (!x, tensor<4xf32>)
-  %37 = tgpt.row_mean %logits : (!logits) -> !row
-  %38:3 = tgpt.token_loss %ids, %row, %row, %row, %row {label_smoothing = 0.1 : f64, label = "smoothed"} : (!tokens, !row, !row, !row, !row) -> (!scalar, !scalar, !row)
+  %37 = tgpt.loss_statistics %logits, %ids {label = "smoothed"} : (!logits, !tokens) -> !smoothed
+  %38:3 = tgpt.token_loss %ids, %37 {label_smoothing = 0.1 : f64, label = "smoothed"} : (!tokens, !smoothed) -> (!scalar, !scalar, !row)
   %39:4 = tgpt.adjust_loss_scale %s, %s, %s, %s, %s {backoff = 0.5 : f64, growth = 2.0 : f64, growth_interval = 2000 : i64} : (!scalar, !scalar, !scalar, !scalar, !scalar) -> (!scalar, !scalar, !scalar, !scalar)
   %40:2 = tgpt.clip_scale %s, %s, %s {max_norm = 1.0 : f64, label = "scaled"} : (!scalar, !scalar, !scalar) -> (!scalar, !scalar)
   %41 = tgpt.linear_dgrad_sum %dy, %dy, %w, %w : (!y, !y, !w, !w) -> !x

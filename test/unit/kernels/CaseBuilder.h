@@ -10,6 +10,7 @@
 #include "runtime/kernels/api/TypeDispatch.h"
 #include "test/unit/kernels/Case.h"
 
+#include <algorithm>
 #include <random>
 
 namespace tgpt::test {
@@ -27,7 +28,9 @@ public:
     made.kernel = std::move(kernel);
     made.compute = compute;
     made.label = made.kernel + " " + std::string(runtime::name(compute));
-    random.seed(uint32_t(std::hash<std::string>()(made.kernel) + cases.size()));
+    auto isOfKernel = [&](const Case &kase) { return kase.kernel == made.kernel; };
+    auto number = std::count_if(cases.begin(), cases.end(), isOfKernel); // so other kernels' cases change no value
+    random.seed(uint32_t(std::hash<std::string>()(made.kernel) + size_t(number)));
   }
   ~CaseBuilder() { cases.push_back(std::move(made)); }
 

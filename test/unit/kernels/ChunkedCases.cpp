@@ -87,23 +87,9 @@ static void addPositionSums(Cases &cases, DType t, ChunkedSize size) {
 
 static void addLossAndNorm(Cases &cases, DType t, ChunkedSize size) {
   auto [b, s, d, n, chunks] = size;
-  CaseBuilder(cases, "softmax_sums", t)
-      .in({b, s, d}, -8, 8)
-      .tokens({b, s}, -1, int(d))
-      .inA({b, s}, 7, 9)
-      .outA({b, s})
-      .outA({b, s})
-      .integer("chunks", chunks);
-  CaseBuilder(cases, "row_mean", t)
-      .in({b, s, d}, -8, 8)
-      .outA({b, s})
-      .integer("vocabulary", 2 * d)
-      .integer("chunks", chunks);
   CaseBuilder(cases, "token_loss", t)
       .tokens({b, s}, -1, int(n))
-      .inA({b, s}, -8, 8)
-      .inA({b, s}, 1, 90)
-      .inA({b, s}, -8, 8)
+      .inA({chunks, 2, b, s}, -8, 8)
       .outA({})
       .outA({})
       .outA({b, s})

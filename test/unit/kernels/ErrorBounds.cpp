@@ -157,89 +157,6 @@ static void swigluGrad(Judged &j) {
   });
 }
 
-/// Relative error of a sum of exp(x - shift) over a row: v additions, and in each
-/// term the rounding of x - shift (below `range`) and of exp.
-static double exponentialSumError(const Judged &j, int64_t v, double range) {
-  return j.uA * (double(v) + 3 + range);
-}
-
-static double rangeOf(const Judged &j, int64_t row, double shift) {
-  int64_t v = j.kase.inputs[0].dim(-1);
-  double range = 0;
-  for (int64_t e = row * v; e < row * v + v; ++e)
-    range = std::max(range, std::abs(j.in(0, e) - shift));
-  return range;
-}
-
-/// Errors of the loss terms beyond lse - label's logit: z lse^2 has that of lse, doubled
-/// and scaled; the mean logit is a sum of `terms` terms of total size `magnitude`.
-static double termsError(const Judged &j, double lse, double lseError, int64_t terms, double magnitude) {
-  double e = j.real("label_smoothing"), z = j.real("z_loss");
-  return z * (2 * std::abs(lse) * lseError + 3 * j.uA * lse * lse) + e * double(terms + 2) * j.uA * magnitude;
-}
-
-static double meanMagnitude(const Judged &j, int64_t row) {
-  int64_t v = j.kase.inputs[0].dim(-1), vocabulary = j.integer("vocabulary");
-  double sum = 0;
-  for (int64_t e = row * v; e < row * v + v; ++e)
-    sum += std::abs(j.in(0, e));
-  return sum / double(vocabulary > 0 ? std::min(vocabulary, v) : v); // padding is no term of the mean
-}
-
-/// lse = max + log(sum): the sum's relative error becomes absolute. The tokens are
-/// added in f64, so the loss has the errors of its tokens.
-static void crossEntropy(Judged &j) {
-  int64_t v = j.kase.inputs[0].dim(-1);
-  double loss = 0;
-  j.each(2, [&](int64_t t) {
-    double lse = j.expected[2].get(t);
-    double error = exponentialSumError(j, v, rangeOf(j, t, lse) + 1) + 2 * j.uA * (std::abs(lse) + 10);
-    if (j.in(1, t) >= 0)
-      loss += error + 2 * j.uA * std::abs(lse) + termsError(j, lse, error, v, meanMagnitude(j, t));
-    return error;
-  });
-  j.each(0, [&](int64_t) { return loss; });
-}
-
-static void crossEntropyGrad(Judged &j) {
-  int64_t v = j.kase.inputs[0].dim(-1);
-  double dloss = std::abs(j.in(3, 0)), e = j.real("label_smoothing");
-  double uniform = e == 0 ? 0 : e / double(j.integer("vocabulary"));
-  j.each(0, [&](int64_t i) {
-    double x = j.in(0, i) - j.in(2, i / v), p = std::exp(x) * (1 + 2 * j.real("z_loss") * std::abs(j.in(2, i / v)));
-    bool isLabel = int64_t(j.in(1, i / v)) - j.integer("vocab_offset") == i % v;
-    double operations = 3 + std::abs(x) + (j.real("z_loss") == 0 ? 0 : 4);
-    return dloss * (p * j.uA * operations + (isLabel ? 2 * j.uA : 0) + 4 * j.uA * uniform) + underflow;
-  });
-}
-
-static void softmaxSums(Judged &j) {
-  int64_t v = j.kase.inputs[0].dim(-1);
-  j.each(0, [&](int64_t t) {
-    return exponentialSumError(j, v, rangeOf(j, t, j.in(2, t))) * j.expected[0].get(t) + double(v) * underflow;
-  });
-}
-
-static void rowMean(Judged &j) {
-  sumOfProducts(j, j.kase.inputs[0].dim(-1));
-}
-
-/// The tokens are added in f64, their chunks in A.
-static void tokenLoss(Judged &j) {
-  double loss = 0, magnitude = 0, e = j.real("label_smoothing");
-  j.each(2, [&](int64_t t) {
-    double lse = std::abs(j.expected[2].get(t)), error = j.uA * (2 * lse + std::abs(j.in(1, t)) + 10);
-    double mean = j.kase.inputs.size() > 4 ? std::abs(j.in(4, t)) : 0;
-    if (j.in(0, t) >= 0) {
-      loss += error + termsError(j, lse, error, 1, mean);
-      magnitude += lse + std::abs(j.in(3, t)) + e * mean + j.real("z_loss") * lse * lse;
-    }
-    return error;
-  });
-  double additions = double(j.expected[2].elements()) * roundoff(DType::F64) + double(j.integer("chunks") + 1) * j.uA;
-  j.each(0, [&](int64_t) { return loss + additions * magnitude; });
-}
-
 /// Computed in f64 by both; only the stored value is rounded.
 static void scalars(Judged &j) {
   for (size_t o = 0; o < j.expected.size(); ++o)
@@ -281,8 +198,8 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"cast", exact},
     {"clip_scale", scalars},
     {"copy", exact},
-    {"cross_entropy", crossEntropy},
-    {"cross_entropy_grad", crossEntropyGrad},
+    {"cross_entropy", bounds::crossEntropy},
+    {"cross_entropy_grad", bounds::crossEntropyGrad},
     {"divide", scalars},
     {"dropout", dropout},
     {"embedding", exact},
@@ -298,13 +215,11 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"linear_dgrad", linear},
     {"linear_dgrad_sum", linearDgradSum},
     {"linear_wgrad", linearWgrad},
+    {"loss_statistics", bounds::lossStatistics},
     {"rms_norm", bounds::rmsNorm},
     {"rms_norm_grad", bounds::rmsNormGrad},
     {"rope", rope},
-    {"row_max", exact},
-    {"row_mean", rowMean},
     {"slice", exact},
-    {"softmax_sums", softmaxSums},
     {"stack_nodes", exact},
     {"sum_leading", sumLeading},
     {"sum_nodes", sumNodes},
@@ -312,7 +227,7 @@ static const std::map<std::string, void (*)(Judged &)> table = {
     {"sum_squares", sumSquares},
     {"swiglu", swiglu},
     {"swiglu_grad", swigluGrad},
-    {"token_loss", tokenLoss},
+    {"token_loss", bounds::tokenLoss},
 };
 
 Bounds tgpt::test::errorBounds(const Case &kase, const std::vector<Tensor> &expected, bool roundsShares) {

@@ -77,12 +77,16 @@ inline int64_t rowsOf(const Tensor &tensor) {
 namespace bounds {
 void attention(Judged &j);
 void attentionGrad(Judged &j);
+void crossEntropy(Judged &j);
+void crossEntropyGrad(Judged &j);
+void lossStatistics(Judged &j);
 void rmsNorm(Judged &j);
 void rmsNormGrad(Judged &j);
 void headNorm(Judged &j);
 void headNormGrad(Judged &j);
 void layerNorm(Judged &j);
 void layerNormGrad(Judged &j);
+void tokenLoss(Judged &j);
 } // namespace bounds
 
 } // namespace tgpt::test

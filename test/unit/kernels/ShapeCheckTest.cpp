@@ -63,7 +63,7 @@ TEST(ShapeCheck, AcceptsEveryWellFormedCall) {
 
 /// Whether a legal call results when the operand's last dimension grows.
 static bool lastDimensionIsFree(const Case &kase, bool isOutput) {
-  static const std::set<std::string> logits = {"cross_entropy", "row_max", "row_mean", "softmax_sums", "sum_squares"};
+  static const std::set<std::string> logits = {"cross_entropy", "loss_statistics", "sum_squares"};
   bool isSlice = kase.kernel == "slice"; // has a test of its own
   bool sumsAll = kase.kernel == "sum_leading" && kase.outputs[0].elements() == 1;
   return isAlone(kase) || isSlice || sumsAll || (!isOutput && logits.count(kase.kernel));
@@ -134,7 +134,7 @@ static Case caseOf(const std::string &kernel) {
 
 TEST(ShapeCheck, AttributesAreRequired) {
   for (const char *kernel : {"rms_norm", "layer_norm", "rope", "attention", "attention_grad", "adamw", "slice",
-                             "dropout", "head_norm", "head_norm_grad", "row_mean"}) {
+                             "dropout", "head_norm", "head_norm_grad"}) {
     Case kase = caseOf(kernel);
     kase.attributes = {};
     EXPECT_NE(check(kase).find("is missing"), std::string::npos) << kernel << ": " << check(kase);
@@ -161,6 +161,37 @@ TEST(ShapeCheck, HeadsMustDivide) {
   EXPECT_EQ(check(kase), "attribute head_dim is 0, expected at least 1");
   kase.attributes = attentionAttributes(4, 2);
   EXPECT_EQ(check(kase), "attribute causal is 2, expected at most 1");
+}
+
+TEST(ShapeCheck, LossStatisticsAreOfEqualParts) {
+  auto statistics = [](std::vector<int64_t> shape, int64_t vocabulary) {
+    Tensor logits(DType::F32, {2, 5, 24}), labels(DType::I32, {2, 5}), result(DType::F32, std::move(shape));
+    Case kase{"loss_statistics", "loss_statistics", DType::F32, {logits, labels}, {result}, {}};
+    if (vocabulary > 0)
+      kase.attributes.set("vocabulary", vocabulary);
+    return check(kase);
+  };
+  EXPECT_EQ(statistics({4, 2, 2, 5}, 0), "");
+  EXPECT_EQ(statistics({4, 3, 2, 5}, 24), "");
+  EXPECT_EQ(statistics({4, 3, 2, 5}, 0), "attribute vocabulary (integer) is missing");
+  EXPECT_EQ(statistics({5, 2, 2, 5}, 0), "24 columns are not 5 equal parts");
+  EXPECT_EQ(statistics({4, 4, 2, 5}, 0), "output 0: dimension 1 is 4, expected 2");
+  EXPECT_EQ(statistics({2, 2, 5}, 0),
+            "output 0: has 3 dimensions, expected 4: part, statistic and those of the labels");
+}
+
+TEST(ShapeCheck, TokenLossTakesTheMeanWhereLabelsAreSmoothed) {
+  auto loss = [](int64_t kinds, double smoothing) {
+    Tensor labels(DType::I32, {2, 5}), statistics(DType::F32, {4, kinds, 2, 5}), scalar(DType::F32, {});
+    Case kase{"token_loss", "token_loss", DType::F32, {labels, statistics}, {}, {}};
+    kase.outputs = {scalar, scalar, Tensor(DType::F32, {2, 5})};
+    kase.attributes.set("label_smoothing", smoothing);
+    return check(kase);
+  };
+  EXPECT_EQ(loss(2, 0), "");
+  EXPECT_EQ(loss(3, 0.1), "");
+  EXPECT_EQ(loss(2, 0.1), "input 1: dimension 1 is 2, expected 3");
+  EXPECT_EQ(loss(3, 0), "input 1: dimension 1 is 3, expected 2");
 }
 
 TEST(ShapeCheck, RopeNeedsAnEvenHeadDim) {

@@ -17,6 +17,8 @@ TEST(PartTimes, OpcodesBelongToParts) {
   EXPECT_EQ(partOf("attention_grad"), "attention");
   EXPECT_EQ(partOf("layer_norm_grad"), "norms");
   EXPECT_EQ(partOf("cross_entropy_grad"), "loss");
+  EXPECT_EQ(partOf("loss_statistics"), "loss");
+  EXPECT_EQ(partOf("token_loss"), "loss");
   EXPECT_EQ(partOf("adamw"), "optimizer");
   EXPECT_EQ(partOf("reduce_scatter"), "communication");
   EXPECT_EQ(partOf("recv"), "communication");

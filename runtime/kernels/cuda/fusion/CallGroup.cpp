@@ -11,12 +11,11 @@
 using namespace tgpt::runtime;
 using namespace tgpt::runtime::cuda;
 
-bool cuda::resultsLieWell(const CallGroup &group) {
+bool cuda::resultsLieWell(const CallGroup &group, const TensorView &matrix) {
   for (size_t o = 0; o < group.outputs.size(); ++o) {
     const TensorView &output = group.outputs[o];
     for (const TensorView &input : group.inputs) {
-      bool isOnMatrix = isSame(output, input) && output.elements() == group.inputs[0].elements() &&
-                        output.dtype == group.inputs[0].dtype;
+      bool isOnMatrix = isSame(output, input) && output.elements() == matrix.elements() && output.dtype == matrix.dtype;
       if (overlap(output, input) && !isOnMatrix)
         return false;
     }

@@ -29,9 +29,9 @@ struct CallGroup {
   KernelCall call() const { return {inputs, outputs, &attributes}; }
 };
 
-/// Whether every result lies apart from all that is read and written, or just on an operand of its own and the first
-/// operand's size, of which a thread reads an element before it writes one there.
-bool resultsLieWell(const CallGroup &group);
+/// Whether every result lies apart from all that is read and written, or just on an operand of its own size and that of
+/// `matrix`, an operand of which a thread reads an element before it writes one there.
+bool resultsLieWell(const CallGroup &group, const TensorView &matrix);
 
 /// Sums that a norm reads, and sums with what a norm's gradient makes (ResidualNorms.cpp).
 std::vector<CallGroup> findResidualNorms(std::span<const PlannedCall> calls, std::span<const DeviceKernel> kernels,

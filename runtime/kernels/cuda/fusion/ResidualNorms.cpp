@@ -89,7 +89,7 @@ std::vector<CallGroup> cuda::findResidualNorms(std::span<const PlannedCall> call
       CallGroup group;
       if (isTaken[j] || !isJoinable(calls[i], calls[j], group))
         continue;
-      if (!resultsLieWell(group) || !mayMoveUp(calls, j, i))
+      if (!resultsLieWell(group, group.inputs[0]) || !mayMoveUp(calls, j, i))
         break;
       const NormKernel *norm = normOf(calls[i].kernel) ? normOf(calls[i].kernel) : normOf(calls[j].kernel);
       const DeviceKernel &kernel = kernelOf(kernels, norm->name);

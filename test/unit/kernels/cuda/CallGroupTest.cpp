@@ -50,6 +50,11 @@ public:
     return add("cross_entropy_grad", {view(x), view(40, {rows}, DType::I32), statistics(lse), scalar(44)}, {view(dx)},
                own);
   }
+  /// The loss of what the ranks gathered of parts of the vocabulary.
+  Segment &mergedLoss(Attributes own = {}) {
+    return add("token_loss", {view(40, {rows}, DType::I32), view(47, {2, 2, rows})},
+               {scalar(41), scalar(42), statistics(43)}, own);
+  }
   Segment &sum(int64_t x, int64_t y, int64_t z) { return add("add", {view(x), view(y)}, {view(z)}); }
   Segment &adamw(int64_t param, double decay) {
     Attributes own;
@@ -140,6 +145,26 @@ TEST(LossGradientGroups, TheEndOfAForward) {
   EXPECT_EQ(found[0].workspaceBytes, size_t(256)) << "as the loss alone: a number in f64 a token";
 }
 
+TEST(LossGradientGroups, WhereRanksShareTheVocabulary) {
+  Segment segment;
+  Attributes chunked, sharded;
+  chunked.set("chunks", int64_t(6)), chunked.set("parts", int64_t(3)), chunked.set("part", int64_t(1));
+  sharded.set("vocab_offset", int64_t(8)), sharded.set("vocabulary", int64_t(15));
+  segment.mergedLoss(chunked).add("accumulate", {segment.scalar(45)}, {segment.scalar(46)});
+  segment.lossGradient(0, 0, sharded).mergedLoss().lossGradient(1, 2);
+  EXPECT_EQ(segment.text(), "token_loss, cross_entropy_grad: 0 2; token_loss, cross_entropy_grad: 3 4")
+      << "in place, and apart";
+  std::vector<cuda::CallGroup> found = segment.groups();
+  EXPECT_EQ(found[0].inputs.size(), 4u);
+  EXPECT_EQ(found[0].inputs[2].data, segment.view(0).data);
+  EXPECT_EQ(found[0].inputs[3].data, segment.scalar(44).data);
+  EXPECT_EQ(found[0].outputs[3].data, segment.view(0).data);
+  for (auto [name, value] :
+       {std::pair("vocab_offset", 8), {"vocabulary", 15}, {"chunks", 6}, {"parts", 3}, {"part", 1}})
+    EXPECT_EQ(found[0].attributes.integer(name), value) << name;
+  EXPECT_EQ(found[0].workspaceBytes, size_t(256)) << "as the loss alone: a number in f64 a token";
+}
+
 TEST(LossGradientGroups, NotWhereTheyAreOfOthersOrMemoryForbidsIt) {
   auto text = [](auto write) {
     Segment segment;
@@ -164,6 +189,12 @@ TEST(LossGradientGroups, NotWhereTheyAreOfOthersOrMemoryForbidsIt) {
   EXPECT_EQ(text([](Segment &s) { s.loss(0).add("fill", {}, {s.scalar(44)}).lossGradient(0, 0); }), "")
       << "dloss is made between";
   EXPECT_EQ(text([](Segment &s) { s.loss(0).lossGradient(0, 40); }), "") << "the gradient lies on the labels";
+  EXPECT_EQ(text([](Segment &s) { s.mergedLoss().lossGradient(0, 0, {}, 46); }), "") << "of another lse";
+  EXPECT_EQ(text([&](Segment &s) { s.mergedLoss().lossGradient(0, 0, with("z_loss", 1e-4)); }), "")
+      << "of another loss";
+  EXPECT_EQ(text([](Segment &s) { s.mergedLoss().lossGradient(0, 47); }), "") << "the gradient lies on the statistics";
+  EXPECT_EQ(text([](Segment &s) { s.mergedLoss().add("copy", {s.view(3)}, {s.view(0)}).lossGradient(0, 0); }), "")
+      << "the logits are made between";
 }
 
 TEST(TensorGroups, TheUpdateOfAPlan) {

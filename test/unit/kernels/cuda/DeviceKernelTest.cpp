@@ -117,6 +117,19 @@ TEST(DeviceKernels, LossOfHugeLogitsIsFiniteAndOfNanIsNan) {
   EXPECT_TRUE(std::isnan(kase.run(emulated("cross_entropy"))[0].get(0)));
 }
 
+/// Each thread keeps a maximum of its own: one that has seen nothing but minus infinity, or comes last, changes
+/// nothing.
+TEST(DeviceKernels, LossOfMaskedLogitsIsThatOfTheOthers) {
+  for (int64_t width : {16, 4096, 4099})
+    for (int64_t only : {int64_t(0), width / 2, width - 1}) {
+      Case kase = lossCase(-INFINITY, {int32_t(only)}, width);
+      kase.inputs[0].set(only, -1e30);
+      std::vector<Tensor> y = kase.run(emulated("cross_entropy"));
+      EXPECT_EQ(y[0].get(0), 0) << width << ", " << only;
+      EXPECT_EQ(y[2].get(0), double(-1e30f)) << width << ", " << only;
+    }
+}
+
 TEST(DeviceKernels, LabelBeyondTheVocabularyIsAFault) {
   EXPECT_STREQ(statusOf(lossCase(1, {0, 16}, 16), emulated("cross_entropy")).error,
                "cross_entropy: a label is not below the vocabulary size");

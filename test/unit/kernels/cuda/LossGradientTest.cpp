@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every case of cross_entropy that the suite has, with its gradient: against the references
-// of the two kernels, within their bounds, and bit by bit against the two device kernels.
-// With operands that are not aligned, and over the logits, the bits must be those too.
+// Every case of cross_entropy and token_loss that the suite has, with its gradient: against the
+// references of the two kernels, within their bounds, and bit by bit against the two device
+// kernels. With operands that are not aligned, and over the logits, the bits must be those too.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernels/api/TypeDispatch.h"
@@ -20,31 +20,45 @@ using namespace tgpt;
 using namespace tgpt::runtime;
 using namespace tgpt::test;
 
+static bool takesLogits(const Case &loss) {
+  return loss.kernel == "cross_entropy";
+}
+
+/// Columns of the logits; a rank's part of them where the loss takes none.
+static int64_t widthOf(const Case &loss) {
+  return takesLogits(loss) ? loss.inputs[0].dim(-1) : loss.inputs[0].elements() % 2 ? 40 : 25;
+}
+
 static std::vector<const Case *> lossCases(int64_t mostElements = 40000) {
   std::vector<const Case *> cases;
   for (const Case &kase : allCases())
-    if (kase.kernel == "cross_entropy" && isJudged(kase) && kase.inputs[0].elements() <= mostElements)
+    if ((takesLogits(kase) || kase.kernel == "token_loss") && isJudged(kase) &&
+        kase.outputs[2].elements() * widthOf(kase) <= mostElements)
       cases.push_back(&kase);
   return cases;
 }
 
 namespace {
-/// Logits, labels and dloss; loss, count, lse and dlogits.
+/// The loss's operands, the logits if it takes none, and dloss; loss, count, lse and dlogits.
 struct LossAndGradient {
-  explicit LossAndGradient(const Case &loss) : loss(loss), attributes(loss.attributes) {
-    attributes.set("vocabulary", attributes.integer("vocabulary", loss.inputs[0].dim(-1)));
+  explicit LossAndGradient(const Case &loss)
+      : loss(loss), logits(takesLogits(loss) ? 0 : 2), labels(takesLogits(loss) ? 1 : 0), attributes(loss.attributes) {
     inputs = loss.inputs;
+    if (takesLogits(loss))
+      attributes.set("vocabulary", attributes.integer("vocabulary", widthOf(loss)));
+    else
+      addPartOfLogits();
     inputs.push_back(drawn(accumulatorOf(loss.compute), {}, 3, 0.5, 2));
     outputs = loss.outputs;
-    outputs.push_back(loss.inputs[0]); // to be overwritten
+    outputs.push_back(inputs[logits]); // to be overwritten
   }
 
   void runTogether(std::span<const TensorView> in, std::span<const TensorView> out) const {
-    runKernel("cross_entropy", {in, out, &attributes});
+    runKernel(loss.kernel, {in, out, &attributes});
   }
   void runApart(std::span<const TensorView> in, std::span<const TensorView> out) const {
-    TensorView ofGradient[] = {in[0], in[1], out[2], in[2]};
-    runKernel("cross_entropy", {in.first(2), out.first(3), &loss.attributes});
+    TensorView ofGradient[] = {in[logits], in[labels], out[2], in.back()};
+    runKernel(loss.kernel, {in.first(2), out.first(3), &loss.attributes});
     runKernel("cross_entropy_grad", {ofGradient, out.subspan(3), &attributes});
   }
   std::vector<Tensor> run(bool isTogether) const {
@@ -58,8 +72,18 @@ struct LossAndGradient {
   }
 
   const Case &loss;
+  size_t logits, labels; ///< numbers of these inputs
   Attributes attributes;
   std::vector<Tensor> inputs, outputs;
+
+private:
+  /// Columns from the third on, the last two of which are padding.
+  void addPartOfLogits() {
+    int64_t width = widthOf(loss);
+    inputs.push_back(drawn(loss.compute, {loss.inputs[0].dim(0), loss.inputs[0].dim(1), width}, 5, -8, 8));
+    attributes.set("vocab_offset", int64_t(2));
+    attributes.set("vocabulary", width);
+  }
 };
 } // namespace
 
@@ -68,7 +92,7 @@ static double worstOf(const LossAndGradient &both, const std::vector<Tensor> &go
   Case gradient{"cross_entropy_grad",
                 both.loss.label + ", gradient",
                 both.loss.compute,
-                {both.inputs[0], both.inputs[1], got[2], both.inputs[2]},
+                {both.inputs[both.logits], both.inputs[both.labels], got[2], both.inputs.back()},
                 {got[3]},
                 both.attributes};
   return std::max(worstAgainstReference(both.loss, {got.begin(), got.end() - 1}),
@@ -77,7 +101,7 @@ static double worstOf(const LossAndGradient &both, const std::vector<Tensor> &go
 
 TEST(LossGradients, AreWithinTheBoundsAndHaveTheBitsOfTwoCalls) {
   std::vector<const Case *> cases = lossCases();
-  EXPECT_GT(cases.size(), 20u);
+  EXPECT_GT(cases.size(), 60u);
   for (const Case *kase : cases) {
     LossAndGradient both(*kase);
     uint64_t before = launchCount();
@@ -90,7 +114,7 @@ TEST(LossGradients, AreWithinTheBoundsAndHaveTheBitsOfTwoCalls) {
     }
     double worst = worstOf(both, got);
     EXPECT_LE(worst, 1.0) << kase->label;
-    cover("cross_entropy, cross_entropy_grad", *kase, worst);
+    cover(kase->kernel + ", cross_entropy_grad", *kase, worst);
   }
 }
 
@@ -126,9 +150,9 @@ TEST(LossGradients, MayLieOnTheLogits) {
     LossAndGradient both(*kase);
     std::vector<Tensor> in = both.inputs, out = both.outputs;
     std::vector<TensorView> inViews = viewsOf(in), outViews = viewsOf(out);
-    outViews[3].data = inViews[0].data;
+    outViews[3].data = inViews[both.logits].data;
     both.runTogether(inViews, outViews);
-    std::memcpy(out[3].view().data, inViews[0].data, inViews[0].bytes());
+    std::memcpy(out[3].view().data, outViews[3].data, outViews[3].bytes());
     expectSameBits(out, both.run(false), kase->label);
   }
 }

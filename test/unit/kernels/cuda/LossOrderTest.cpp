@@ -38,19 +38,51 @@ struct LossInPlace {
 };
 } // namespace
 
+namespace {
+/// The same two tokens where the loss comes of the statistics of two parts of the vocabulary, all of which is here.
+struct MergedLossInPlace : LossInPlace {
+  MergedLossInPlace(int32_t secondLabel, int64_t width)
+      : LossInPlace(secondLabel, width), statistics(DType::F32, {2, 2, 2}) {
+    for (int64_t token : {0, 1}) {
+      int64_t ofLabel = kase.inputs[1].get(token) < double(width / 2) ? 0 : 1, sizes[] = {width / 2, width - width / 2};
+      for (int64_t part : {0, 1}) {
+        statistics.set(4 * part + token, 1 + std::log(double(sizes[part])));
+        statistics.set(4 * part + 2 + token, part == ofLabel ? 1 : 0);
+      }
+    }
+  }
+  KernelStatus run(emulation::Order order) {
+    std::vector<TensorView> inputs, outputs;
+    for (Tensor *tensor : {&kase.inputs[1], &statistics, &kase.inputs[0], &one})
+      inputs.push_back(tensor->view());
+    for (Tensor *tensor : {&kase.outputs[0], &kase.outputs[1], &kase.outputs[2], &kase.inputs[0]})
+      outputs.push_back(tensor->view());
+    return runEmulated(cuda::kernelOf(cuda::emulated::kernelTable(), "token_loss"), order,
+                       {inputs, outputs, &kase.attributes});
+  }
+  Tensor statistics;
+};
+} // namespace
+
 static constexpr emulation::Order orders[] = {emulation::Order::Ascending, emulation::Order::Descending};
+
+template <typename Loss> static void expectLossAndGradient(emulation::Order order, int32_t width) {
+  Loss loss(width - 1, width);
+  EXPECT_TRUE(loss.run(order).ok());
+  EXPECT_NEAR(loss.kase.outputs[0].get(0), 2 * std::log(width), 1e-5);
+  EXPECT_EQ(loss.kase.outputs[1].get(0), 2);
+  for (int64_t j = 0; j < width; ++j) {
+    ASSERT_NEAR(loss.gradient(0, j), 1.0 / width - (j == 3), 1e-6) << j;
+    ASSERT_NEAR(loss.gradient(1, j), 1.0 / width - (j == width - 1), 1e-6) << j;
+  }
+}
 
 /// The loss reads a logit of the label's, and no thread may write there before.
 TEST(LossOrder, LossWithItsGradientReadsBeforeItWrites) {
   for (emulation::Order order : orders)
     for (int32_t width : {16, 1000, 1001}) {
-      LossInPlace loss(width - 1, width);
-      EXPECT_TRUE(loss.run(order).ok());
-      EXPECT_NEAR(loss.kase.outputs[0].get(0), 2 * std::log(width), 1e-5);
-      for (int64_t j = 0; j < width; ++j) {
-        ASSERT_NEAR(loss.gradient(0, j), 1.0 / width - (j == 3), 1e-6) << j;
-        ASSERT_NEAR(loss.gradient(1, j), 1.0 / width - (j == width - 1), 1e-6) << j;
-      }
+      expectLossAndGradient<LossInPlace>(order, width);
+      expectLossAndGradient<MergedLossInPlace>(order, width);
     }
 }
 
