@@ -100,17 +100,19 @@ struct StateBytes {
 
 /// What a training program makes of its hardware: few figures, each with a meaning of its own.
 struct Software {
-  double elementwiseTraffic = 1; ///< bytes moved by elementwise kernels, over those of fused ones
-  double attentionRate = 1;      ///< of the device's fused attention
-  double tensorOverlap = 0;      ///< share of tp communication hidden behind computation
-  double reduceOverlap = 0;      ///< share of the last micro-batch's backward that hides gradients' reduction
-  double gatherOverlap = 0;      ///< share of the first micro-batch's forward that hides updated parameters' gather
-  double shardOverlap = 1;       ///< share of a layer's computation that hides ZeRO-3's communication
-  double pipelineOverlap = 0;    ///< share of sends hidden behind computation
-  double sendStartSeconds = 0;   ///< host synchronisation around a send
-  double dataBandwidth = 1;      ///< of the links' rate that dp collectives reach
-  double overlapSlowdown = 0.1;  ///< of computation, per second of communication beside it
-  double gradientBytes = 2;      ///< of a gradient element on the wire
+  double elementwiseTraffic = 1;            ///< bytes moved by elementwise kernels, over those of fused ones
+  double lossForwardBytes = 2 + 4 + 4 + 4;  ///< of a logit in 16 bits: widened, and its logarithmic softmax taken
+  double lossBackwardBytes = 4 + 4 + 4 + 2; ///< that read, the gradient written, and narrowed again
+  double attentionRate = 1;                 ///< of the device's fused attention
+  double tensorOverlap = 0;                 ///< share of tp communication hidden behind computation
+  double reduceOverlap = 0;     ///< share of the last micro-batch's backward that hides gradients' reduction
+  double gatherOverlap = 0;     ///< share of the first micro-batch's forward that hides updated parameters' gather
+  double shardOverlap = 1;      ///< share of a layer's computation that hides ZeRO-3's communication
+  double pipelineOverlap = 0;   ///< share of sends hidden behind computation
+  double sendStartSeconds = 0;  ///< host synchronisation around a send
+  double dataBandwidth = 1;     ///< of the links' rate that dp collectives reach
+  double overlapSlowdown = 0.1; ///< of computation, per second of communication beside it
+  double gradientBytes = 2;     ///< of a gradient element on the wire
   bool reducesEachMicroBatch = false; ///< ZeRO-2 scatters the gradients of each micro-batch, not those of the step
   double kernelsPerLayer = 30;        ///< launched in one forward
   double stepSeconds = 0;             ///< data, logging, host work of a step

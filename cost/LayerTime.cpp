@@ -216,12 +216,11 @@ PassSeconds headSeconds(const Machine &machine, const ModelShape &shape, const E
   LinearSeconds products =
       linearSeconds(machine, run.operands == OperandType::Bits32 ? OperandType::Bits32 : OperandType::Bits16,
                     local.tokens, shape.vocabulary / run.tp, shape.hidden);
-  // Logits are widened to 32 bits (2 + 4 bytes of each), their logarithmic softmax is taken (4 + 4); backward reads
-  // that and writes the gradient (4 + 4), which is narrowed again (4 + 2).
-  double logits = local.tokens * shape.vocabulary / run.tp * machine.software.elementwiseTraffic;
+  const Software &software = machine.software;
+  double logits = local.tokens * shape.vocabulary / run.tp * software.elementwiseTraffic * run.elementBytes / 2;
   PassSeconds pass;
-  pass.forward = products.forward + machine.device.memorySeconds(14 * logits);
-  pass.backwardInput = products.input + machine.device.memorySeconds(14 * logits);
+  pass.forward = products.forward + machine.device.memorySeconds(software.lossForwardBytes * logits);
+  pass.backwardInput = products.input + machine.device.memorySeconds(software.lossBackwardBytes * logits);
   pass.backwardWeight = products.weight;
   if (run.tp > 1) {
     double communication =

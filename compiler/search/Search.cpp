@@ -168,12 +168,15 @@ const std::array<Alternative, 6> alternatives = {{
     {"without recomputation", [](const Problem &, const Candidate &c) { return c.recompute == cost::Recompute::None; }},
 }};
 
-cost::RankMemory memoryOf(const Problem &problem, const Candidate &candidate) {
+cost::Execution cutExecutionOf(const Problem &problem, const Candidate &candidate) {
   cost::Execution run = problem.executionOf(candidate);
-  const cost::Machine &machine = problem.machineOf(candidate);
   run.held = heldBy(candidate, static_cast<int64_t>(problem.shape.layers));
-  setCut(problem, run, cost::partSeconds(machine, problem.shape, run));
-  return cost::fullestRank(problem.shape, run, problem.states);
+  setCut(problem, run, cost::partSeconds(problem.machineOf(candidate), problem.shape, run));
+  return run;
+}
+
+cost::RankMemory memoryOf(const Problem &problem, const Candidate &candidate) {
+  return cost::fullestRank(problem.shape, cutExecutionOf(problem, candidate), problem.states);
 }
 
 Scored evaluate(const Problem &problem, const Candidate &candidate) {

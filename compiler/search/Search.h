@@ -61,6 +61,8 @@ SearchResult search(const Problem &problem, const std::function<void(double)> &p
 /// One candidate on its own, as any other code would evaluate it.
 Scored evaluate(const Problem &problem, const Candidate &candidate);
 /// Bytes of its fullest rank.
+/// How memory is counted: with the micro-batches held, and the layers that a cut would leave to the last chunk.
+cost::Execution cutExecutionOf(const Problem &problem, const Candidate &candidate);
 cost::RankMemory memoryOf(const Problem &problem, const Candidate &candidate);
 cost::StepBreakdown breakdownOf(const Problem &problem, const Candidate &candidate);
 double utilizationOf(const Problem &problem, const Scored &scored);

@@ -14,6 +14,9 @@ Software tgptSoftware() {
   // Norms, activations, rotary positions and residual sums are one kernel each, which reads its operands and writes its
   // results once (runtime/kernels/KERNELS.md): what cost/LayerTime.h counts.
   software.elementwiseTraffic = 1;
+  // The loss is a kernel that reads a logit once, and its gradient one that reads it and writes there.
+  software.lossForwardBytes = 2;
+  software.lossBackwardBytes = 2 + 2;
   // Attention is one fused kernel, whose rate the device's own curve gives.
   software.attentionRate = 1;
   // Of a layer's four reductions over tp the two of backward run beside the gradients of weights; forward waits for its

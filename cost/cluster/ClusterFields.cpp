@@ -41,6 +41,8 @@ const std::vector<ClusterField<Software>> &softwareFields() {
   static const std::vector<ClusterField<Software>> fields = {
       {"elementwise_traffic", "bytes of elementwise kernels, over those of fused ones", &Software::elementwiseTraffic,
        Positive, optional},
+      {"loss_forward_bytes", "moved for a logit in 16 bits", &Software::lossForwardBytes, Positive, optional},
+      {"loss_backward_bytes", "the same backward", &Software::lossBackwardBytes, Positive, optional},
       {"attention_rate", "of the device's fused attention", &Software::attentionRate, Positive, optional},
       {"tensor_overlap", "share of tp communication that is hidden", &Software::tensorOverlap, Share, optional},
       {"reduce_overlap", "share of the last backward that hides gradients' sums", &Software::reduceOverlap, Share,
