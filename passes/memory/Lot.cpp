@@ -40,6 +40,15 @@ public:
 
   const std::vector<Lifetime> &lifetimes() const { return held; }
 
+  /// Whether something ends there that is as large as what is kept in it. A segment may have a page or a leaf alone and
+  /// use less of it.
+  bool isUsedUpTo(int64_t end, llvm::ArrayRef<int64_t> offsets) const {
+    return llvm::any_of(indices, [&](const auto &entry) {
+      auto [holder, index] = entry;
+      return holder.first >= 0 && offsets[index] + held[index].bytes == end;
+    });
+  }
+
   /// `offsets` has as many as there are lifetimes.
   void setPlaces(llvm::ArrayRef<int64_t> offsets) {
     places->begins.assign(offsets.begin(), offsets.end());
@@ -137,6 +146,26 @@ void SlotArrangement::measureLot() {
   }
 }
 
+static bool isUsedUpTo(int64_t end, const std::vector<HeldPlaces> &all, llvm::ArrayRef<int64_t> offsets) {
+  for (const HeldPlaces &places : all) {
+    if (places.isUsedUpTo(end, offsets))
+      return true;
+    offsets = offsets.drop_front(places.lifetimes().size());
+  }
+  return false;
+}
+
+/// Upside down, where only so the lot is used to its end: the arena may end there, and no byte of it is for nothing.
+static void useToEnd(Packing &packing, const std::vector<HeldPlaces> &all) {
+  if (isUsedUpTo(packing.endBytes, all, packing.offsets))
+    return;
+  std::vector<int64_t> turned = packing.offsets;
+  for (auto [offset, lifetime] : llvm::zip_equal(turned, lifetimesOf(all)))
+    offset = packing.endBytes - offset - lifetime.bytes;
+  if (isUsedUpTo(packing.endBytes, all, turned))
+    packing.offsets = std::move(turned);
+}
+
 void SlotArrangement::findPlaces(planir::StageOp stage, int64_t grainBytes, int64_t slackBytes, size_t mostSearched,
                                  PackingCache &cache) {
   std::vector<HeldPlaces> all = heldPlaces(*this, stage);
@@ -150,6 +179,7 @@ void SlotArrangement::findPlaces(planir::StageOp stage, int64_t grainBytes, int6
         searched.endBytes < packing.endBytes)
       packing = searched;
   }
+  useToEnd(packing, all);
   lot->bytes = roundUp(packing.endBytes, grainBytes);
   llvm::ArrayRef<int64_t> offsets = packing.offsets;
   for (HeldPlaces &places : all) {
