@@ -72,6 +72,7 @@ private:
   void setPages(const SlotArrangement &arrangement);
   llvm::ArrayRef<int64_t> placesOf(planir::RegionOp region, const SlotArrangement &arrangement) const;
   void placeParts();
+  void alignChunks(const SlotArrangement &arrangement);
   SmallVector<planir::RegionOp> regionsInOrder();
   void placeRegions(const SegmentPacking &packing);
 
@@ -251,11 +252,21 @@ SmallVector<planir::RegionOp> StageMemory::regionsInOrder() {
   return regions;
 }
 
-void StageMemory::placeRegions(const SegmentPacking &packing) {
-  for (const auto &[index, chunk] : packing.arrangement.chunks) {
-    sizes[{MemoryKind::Pages, index}].slotBytes = packing.arrangement.pageBytesOf(chunk);
-    sizes[{MemoryKind::Leaves, index}].slotBytes = packing.arrangement.leafBytesOf(chunk);
+/// Pages, or leaves, of which all chunks use the same ones, are as large as the largest of what they use.
+void StageMemory::alignChunks(const SlotArrangement &arrangement) {
+  if (arrangement.lot)
+    return;
+  for (MemoryKind kind : {MemoryKind::Pages, MemoryKind::Leaves}) {
+    int64_t bytes = 0;
+    for (const auto &[index, chunk] : arrangement.chunks)
+      bytes = std::max(bytes, sizes[{kind, index}].slotBytes);
+    for (const auto &[index, chunk] : arrangement.chunks)
+      sizes[{kind, index}].slotBytes = bytes;
   }
+}
+
+void StageMemory::placeRegions(const SegmentPacking &packing) {
+  alignChunks(packing.arrangement);
   for (auto region : stage.getBody().getOps<planir::RegionOp>())
     if (llvm::ArrayRef<int64_t> places = placesOf(region, packing.arrangement); !places.empty()) {
       region.setSlots(places.size());
